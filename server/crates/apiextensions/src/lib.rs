@@ -1,0 +1,1 @@
+//! The third link: CustomResourceDefinitions.

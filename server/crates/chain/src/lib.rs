@@ -1,0 +1,20 @@
+//! The delegation chain: what a request carries, and how servers hand it on.
+//!
+//! Position: above `admission`, below everything that speaks HTTP. Each link owns some groups
+//! and paths and hands the rest to its delegate; the last one answers 404.
+//! Invariant: a handler takes [`Authorized<Request>`], which only an authorizer's yes can make.
+
+pub mod body;
+pub mod delegate;
+pub mod info;
+pub mod permit;
+pub mod request;
+pub mod respond;
+pub mod user;
+
+pub use body::{Body, Response};
+pub use delegate::Delegate;
+pub use info::RequestInfo;
+pub use permit::{Authorized, Authorizer, Decision};
+pub use request::Request;
+pub use user::User;

@@ -1,0 +1,54 @@
+//! Permits: the type-level proof that an authorizer said yes.
+
+use futures::future::BoxFuture;
+
+use crate::request::Request;
+use crate::info::RequestInfo;
+use crate::user::User;
+
+/// What an authorizer says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Yes.
+    Allow,
+    /// No, whatever the others say; why.
+    Deny(String),
+    /// Nothing; why not yes.
+    NoOpinion(String),
+}
+
+/// Decides whether a user may do what a request asks.
+pub trait Authorizer: Send + Sync + 'static {
+    /// The decision.
+    fn authorize<'a>(&'a self, user: &'a User, what: &'a RequestInfo) -> BoxFuture<'a, Decision>;
+}
+
+/// Something that was allowed. Only [`Authorized::ask`] makes one.
+pub struct Authorized<T>(T);
+
+impl Authorized<Request> {
+    /// Asks the authorizer; gives the permit, or the request back with the reason.
+    ///
+    /// # Errors
+    /// The request and why it was refused.
+    pub async fn ask(request: Request, authorizer: &dyn Authorizer) -> Result<Self, (Box<Request>, String)> {
+        match authorizer.authorize(&request.user, &request.info).await {
+            Decision::Allow => Ok(Self(request)),
+            Decision::Deny(why) | Decision::NoOpinion(why) => Err((Box::new(request), why)),
+        }
+    }
+}
+
+impl<T> Authorized<T> {
+    /// What was allowed.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<T> std::ops::Deref for Authorized<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}

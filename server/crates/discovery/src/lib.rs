@@ -1,0 +1,1 @@
+//! /api, /apis and aggregated discovery.

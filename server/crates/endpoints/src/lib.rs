@@ -1,0 +1,1 @@
+//! One handler per verb: HTTP in, HTTP out, around the registry.

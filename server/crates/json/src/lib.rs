@@ -1,0 +1,16 @@
+//! The value that a request body becomes, and its way from and to JSON and YAML.
+//!
+//! Position: the bottom of the layers; knows nothing of Kubernetes types.
+//! Invariant: numbers are `i64` where they fit and `f64` elsewhere, as Go's decoder into
+//! `interface{}` of sigs.k8s.io/json has them; object members keep the order they came in.
+//! Absence: no schema, no I/O.
+
+pub mod decode;
+pub mod encode;
+pub mod path;
+pub mod value;
+pub mod yaml;
+
+pub use decode::{Duplicates, Error, decode};
+pub use encode::{to_bytes, to_string, to_string_pretty};
+pub use value::{Object, Str, Value};

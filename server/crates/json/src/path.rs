@@ -1,0 +1,1 @@
+//! Field paths: `spec.containers[0].ports`, `metadata.labels[a/b]`.

@@ -1,0 +1,328 @@
+//! The owned value tree.
+
+/// A string of a value: inline up to 24 bytes, static where it comes from a spec.
+pub type Str = compact_str::CompactString;
+
+/// A JSON value.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub enum Value {
+    /// `null`
+    #[default]
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number that is an integer of 64 bits.
+    Int(i64),
+    /// Any other number.
+    Float(f64),
+    /// A string.
+    String(Str),
+    /// An array.
+    Array(Vec<Value>),
+    /// An object.
+    Object(Object),
+}
+
+/// The members of an object, in order. Lookups are linear: Kubernetes objects are narrow, and
+/// wide ones (data, labels) are walked, not searched.
+#[derive(Clone, Debug, Default)]
+pub struct Object {
+    members: Vec<(Str, Value)>,
+}
+
+/// Equal objects have equal members in any order.
+impl PartialEq for Object {
+    fn eq(&self, other: &Self) -> bool {
+        self.len() == other.len()
+            && self.members.iter().zip(&other.members).all(|((key, value), (its_key, its_value))| {
+                if key == its_key { value == its_value } else { other.get(key) == Some(value) }
+            })
+    }
+}
+
+impl Object {
+    /// An object without members.
+    pub const fn new() -> Self {
+        Self { members: Vec::new() }
+    }
+
+    /// Room for `capacity` members.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self { members: Vec::with_capacity(capacity) }
+    }
+
+    /// How many members there are.
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether there is no member.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// The value of a member.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.members.iter().find(|(k, _)| k == key).map(|(_, v)| v)
+    }
+
+    /// The value of a member, to change.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+        self.members.iter_mut().find(|(k, _)| k == key).map(|(_, v)| v)
+    }
+
+    /// Whether there is such a member.
+    pub fn contains_key(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Sets a member in its place or at the end; returns what was there.
+    pub fn insert(&mut self, key: impl Into<Str>, value: impl Into<Value>) -> Option<Value> {
+        let (key, value) = (key.into(), value.into());
+        match self.get_mut(&key) {
+            Some(slot) => Some(std::mem::replace(slot, value)),
+            None => {
+                self.members.push((key, value));
+                None
+            }
+        }
+    }
+
+    /// Appends a member without looking for one of the same name: for decoders that know.
+    pub fn push(&mut self, key: impl Into<Str>, value: impl Into<Value>) {
+        self.members.push((key.into(), value.into()));
+    }
+
+    /// Takes a member out; the others keep their order.
+    pub fn remove(&mut self, key: &str) -> Option<Value> {
+        let at = self.members.iter().position(|(k, _)| k == key)?;
+        Some(self.members.remove(at).1)
+    }
+
+    /// The member's value, made by `default` where it is absent.
+    pub fn entry(&mut self, key: &str, default: impl FnOnce() -> Value) -> &mut Value {
+        let at = match self.members.iter().position(|(k, _)| k == key) {
+            Some(at) => at,
+            None => {
+                self.members.push((Str::from(key), default()));
+                self.members.len() - 1
+            }
+        };
+        &mut self.members[at].1
+    }
+
+    /// The object member of this name, made where it is absent or no object.
+    pub fn object(&mut self, key: &str) -> &mut Object {
+        let slot = self.entry(key, || Value::Object(Object::new()));
+        if !matches!(slot, Value::Object(_)) {
+            *slot = Value::Object(Object::new());
+        }
+        match slot {
+            Value::Object(object) => object,
+            _ => unreachable!("made an object above"),
+        }
+    }
+
+    /// The members in order.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Str, &Value)> + ExactSizeIterator {
+        self.members.iter().map(|(k, v)| (k, v))
+    }
+
+    /// The members in order, values to change.
+    pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (&Str, &mut Value)> + ExactSizeIterator {
+        self.members.iter_mut().map(|(k, v)| (&*k, v))
+    }
+
+    /// The names of the members in order.
+    pub fn keys(&self) -> impl Iterator<Item = &Str> {
+        self.members.iter().map(|(k, _)| k)
+    }
+
+    /// The values of the members in order.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.members.iter().map(|(_, v)| v)
+    }
+
+    /// Keeps the members for which `keep` says so.
+    pub fn retain(&mut self, mut keep: impl FnMut(&str, &mut Value) -> bool) {
+        self.members.retain_mut(|(k, v)| keep(k, v));
+    }
+
+    /// Sorts the members by name, byte by byte, as Go's encoder sorts maps.
+    pub fn sort(&mut self) {
+        self.members.sort_by(|a, b| a.0.as_bytes().cmp(b.0.as_bytes()));
+    }
+
+    /// A string member's text.
+    pub fn str(&self, key: &str) -> Option<&str> {
+        self.get(key).and_then(Value::as_str)
+    }
+}
+
+impl IntoIterator for Object {
+    type Item = (Str, Value);
+    type IntoIter = std::vec::IntoIter<(Str, Value)>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.members.into_iter()
+    }
+}
+
+impl<K: Into<Str>, V: Into<Value>> FromIterator<(K, V)> for Object {
+    /// Later members of a name replace earlier ones.
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Self {
+        let mut object = Self::new();
+        for (key, value) in members {
+            object.insert(key, value);
+        }
+        object
+    }
+}
+
+impl Value {
+    /// The text of a string.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The integer of a number that is one.
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Self::Int(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The truth of a boolean.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Self::Bool(truth) => Some(*truth),
+            _ => None,
+        }
+    }
+
+    /// The items of an array.
+    pub fn as_array(&self) -> Option<&Vec<Value>> {
+        match self {
+            Self::Array(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The items of an array, to change.
+    pub fn as_array_mut(&mut self) -> Option<&mut Vec<Value>> {
+        match self {
+            Self::Array(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The members of an object.
+    pub fn as_object(&self) -> Option<&Object> {
+        match self {
+            Self::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// The members of an object, to change.
+    pub fn as_object_mut(&mut self) -> Option<&mut Object> {
+        match self {
+            Self::Object(object) => Some(object),
+            _ => None,
+        }
+    }
+
+    /// Whether this is `null`.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+
+    /// The value under a member of an object.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.as_object()?.get(key)
+    }
+
+    /// The value at the end of a walk through objects.
+    pub fn at(&self, path: &[&str]) -> Option<&Value> {
+        path.iter().try_fold(self, |value, key| value.get(key))
+    }
+
+    /// The value at the end of a walk through objects, to change.
+    pub fn at_mut(&mut self, path: &[&str]) -> Option<&mut Value> {
+        path.iter().try_fold(self, |value, key| value.as_object_mut()?.get_mut(key))
+    }
+
+    /// The text at the end of a walk through objects; empty where there is none.
+    pub fn text_at(&self, path: &[&str]) -> &str {
+        self.at(path).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// What Go's decoder calls this kind of value in its errors.
+    pub fn go_kind(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool(_) => "bool",
+            Self::Int(_) | Self::Float(_) => "number",
+            Self::String(_) => "string",
+            Self::Array(_) => "array",
+            Self::Object(_) => "object",
+        }
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::String(text.into())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::String(text.into())
+    }
+}
+
+impl From<Str> for Value {
+    fn from(text: Str) -> Self {
+        Self::String(text)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(truth: bool) -> Self {
+        Self::Bool(truth)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::Int(number)
+    }
+}
+
+impl From<i32> for Value {
+    fn from(number: i32) -> Self {
+        Self::Int(number.into())
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Self::Float(number)
+    }
+}
+
+impl From<Object> for Value {
+    fn from(object: Object) -> Self {
+        Self::Object(object)
+    }
+}
+
+impl From<Vec<Value>> for Value {
+    fn from(items: Vec<Value>) -> Self {
+        Self::Array(items)
+    }
+}

@@ -1,0 +1,17 @@
+//! Kubernetes' common vocabulary: kinds, Status, selectors, quantities, names.
+//!
+//! Position: above `json`, below everything else. No I/O, no clock but `time::now`.
+
+pub mod field;
+pub mod gvk;
+pub mod labels;
+pub mod fields;
+pub mod names;
+pub mod object;
+pub mod quantity;
+pub mod status;
+pub mod time;
+
+pub use field::{Cause, ErrorList, Path};
+pub use gvk::{GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource};
+pub use status::Status;

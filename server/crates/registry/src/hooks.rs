@@ -1,0 +1,69 @@
+//! What YAML cannot say about a resource: Rust that the strategy calls at fixed points.
+//!
+//! Every method has a default that does nothing; a resource's spec names the hook type that
+//! overrides some. Hooks see decoded, normalised objects (see `apiwright_schema`): fields that a
+//! Go struct would have are there.
+
+use apiwright_json::Value;
+use apiwright_meta::{ErrorList, status};
+
+/// Who writes what, for hooks.
+#[derive(Clone, Copy, Debug)]
+pub struct WriteContext<'a> {
+    /// The subresource that is written, empty for the object itself.
+    pub subresource: &'a str,
+    /// The writer's name.
+    pub user: &'a str,
+    /// Whether nothing will be stored.
+    pub dry_run: bool,
+}
+
+/// The fixed points.
+pub trait Hooks: Send + Sync + std::fmt::Debug + 'static {
+    /// Computed defaults, after the static ones; on every decode of a request body.
+    fn default(&self, _object: &mut Value) {}
+
+    /// Before validation of a creation: sets what the server owns, drops what clients may not set.
+    fn prepare_create(&self, _context: WriteContext<'_>, _object: &mut Value) {}
+
+    /// Before validation of an update; `old` is what is stored.
+    fn prepare_update(&self, _context: WriteContext<'_>, _object: &mut Value, _old: &Value) {}
+
+    /// Faults of an object that is to be created, after those that the schema's rules found.
+    fn validate_create(&self, _context: WriteContext<'_>, _object: &Value, _errors: &mut ErrorList) {}
+
+    /// Faults of an update, after those that the schema's rules found.
+    fn validate_update(&self, _context: WriteContext<'_>, _object: &Value, _old: &Value, _errors: &mut ErrorList) {}
+
+    /// Texts for Warning headers of a create (`old` is `None`) or update.
+    fn warnings(&self, _object: &Value, _old: Option<&Value>) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// A computed cell of the named column.
+    fn cell(&self, _column: &str, _object: &Value) -> Value {
+        Value::Null
+    }
+
+    /// From this version to the stored one.
+    ///
+    /// # Errors
+    /// When the object cannot be expressed there.
+    fn to_stored(&self, _object: &mut Value) -> status::Result<()> {
+        Ok(())
+    }
+
+    /// From the stored version to this one.
+    ///
+    /// # Errors
+    /// When the object cannot be expressed here.
+    fn from_stored(&self, _object: &mut Value) -> status::Result<()> {
+        Ok(())
+    }
+}
+
+/// A resource without hooks.
+#[derive(Debug)]
+pub struct NoHooks;
+
+impl Hooks for NoHooks {}

@@ -1,0 +1,10 @@
+//! Compiled schemas and every operation that they drive: decoding with strictness, pruning,
+//! defaulting, validation, patches, merging and ownership of fields, protobuf.
+//!
+//! Position: above `meta`. Knows objects as [`apiwright_json::Value`] and types as tables; no
+//! I/O, no HTTP. Built-in kinds bring static tables made by codegen, custom resources the same
+//! structures made at run time, shared between equal subtrees.
+
+pub mod table;
+
+pub use table::{Field, List, ListKind, Map, Node, Ref, Rule, Shape, Struct, Table, Text};

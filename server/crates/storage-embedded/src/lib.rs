@@ -1,0 +1,1 @@
+//! The default engine: an in-memory multi-version map, made durable by redb.

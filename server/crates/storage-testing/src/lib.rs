@@ -1,0 +1,1 @@
+//! The contract suite that every engine runs, and a seeded fault simulator.

@@ -1,0 +1,157 @@
+//! The Storage trait: etcd v3 semantics that every engine offers.
+//!
+//! One monotonic revision per store; every write is compared with the revision that its writer
+//! last saw; ranges are read at one revision; a watch delivers every change after a revision,
+//! in order, once. Knows keys and bytes, nothing of Kubernetes objects.
+
+pub mod entry;
+pub mod error;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::future::BoxFuture;
+use futures::stream::BoxStream;
+
+pub use entry::{Annex, Entry, Key, Revision};
+pub use error::Error;
+
+/// What a storage operation gives.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The moment to read at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// The newest revision that any acknowledged write has: a linearizable read.
+    Latest,
+    /// Exactly this revision; [`Error::Compacted`] or [`Error::Future`] where it is out of reach.
+    Revision(Revision),
+}
+
+/// What a write expects to find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expect {
+    /// Nothing under the key.
+    Absent,
+    /// The entry last modified at this revision.
+    Revision(Revision),
+}
+
+/// What a write does.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// Puts a value under the key.
+    Put {
+        /// The encoded object.
+        value: Bytes,
+        /// Seconds after which the engine deletes it by itself.
+        ttl_seconds: Option<u32>,
+    },
+    /// Deletes what is under the key.
+    Delete,
+}
+
+/// How a write ended.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// It happened, durably. For a delete, `entry` is what was there, `revision` that of the delete.
+    Done {
+        /// The revision of the write.
+        revision: Revision,
+        /// The new entry, or the deleted one.
+        entry: Arc<Entry>,
+    },
+    /// It did not: this is what is there instead.
+    Mismatch {
+        /// The revision at which this was seen.
+        revision: Revision,
+        /// What is under the key.
+        current: Option<Arc<Entry>>,
+    },
+}
+
+/// A part of a range.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// The revision at which it was read.
+    pub revision: Revision,
+    /// In key order.
+    pub entries: Vec<Arc<Entry>>,
+    /// How many more entries the range holds behind these.
+    pub remaining: u64,
+}
+
+/// What to read of the keys below a prefix.
+#[derive(Clone, Copy, Debug)]
+pub struct Range<'a> {
+    /// All keys that start with it.
+    pub prefix: &'a str,
+    /// Only keys after this one, exclusive.
+    pub after: Option<&'a str>,
+    /// At most so many entries; 0 for all.
+    pub limit: usize,
+    /// The moment.
+    pub at: At,
+}
+
+/// A change that a watch delivers.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// An entry was created or changed.
+    Put {
+        /// As it is now; its `mod_revision` is that of the change.
+        entry: Arc<Entry>,
+        /// As it was before; `None` for a creation.
+        previous: Option<Arc<Entry>>,
+    },
+    /// An entry was deleted or expired.
+    Delete {
+        /// As it last was.
+        previous: Arc<Entry>,
+        /// The revision of the deletion.
+        revision: Revision,
+    },
+    /// Everything up to this revision has been delivered.
+    Progress(Revision),
+}
+
+impl Event {
+    /// The revision of the change.
+    pub fn revision(&self) -> Revision {
+        match self {
+            Self::Put { entry, .. } => entry.mod_revision,
+            Self::Delete { revision, .. } | Self::Progress(revision) => *revision,
+        }
+    }
+}
+
+/// The changes below a prefix. Ends after an error: [`Error::Compacted`] where the receiver was
+/// too slow or the start too old.
+pub type Watch = BoxStream<'static, Result<Event>>;
+
+/// An engine.
+pub trait Storage: Send + Sync + 'static {
+    /// The newest revision.
+    fn revision(&self) -> BoxFuture<'_, Result<Revision>>;
+
+    /// One entry, and the revision at which it was read.
+    fn get<'a>(&'a self, key: &'a str, at: At) -> BoxFuture<'a, Result<(Revision, Option<Arc<Entry>>)>>;
+
+    /// Entries below a prefix.
+    fn range<'a>(&'a self, range: Range<'a>) -> BoxFuture<'a, Result<Page>>;
+
+    /// Compares and writes, durably, as one step.
+    fn commit(&self, key: Key, expect: Expect, change: Change) -> BoxFuture<'_, Result<Outcome>>;
+
+    /// Every change below `prefix` with a revision greater than `after`, then those to come.
+    fn watch<'a>(&'a self, prefix: &'a str, after: Revision) -> BoxFuture<'a, Result<Watch>>;
+
+    /// Forgets the past before `revision`.
+    fn compact(&self, revision: Revision) -> BoxFuture<'_, Result<()>>;
+
+    /// Whether reads and writes can be served: what the readiness check asks.
+    fn health(&self) -> BoxFuture<'_, Result<()>>;
+
+    /// Flushes and stops; later calls fail with [`Error::Unavailable`].
+    fn close(&self) -> BoxFuture<'_, Result<()>>;
+}

@@ -1,0 +1,1 @@
+//! The apiwright server: library.

@@ -1,0 +1,2 @@
+//! The apiwright server.
+fn main() {}

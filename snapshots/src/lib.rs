@@ -1,0 +1,1 @@
+//! Snapshot tests of what is generated and served.
