@@ -33,7 +33,14 @@ pub trait Hooks: Send + Sync + std::fmt::Debug + 'static {
     fn validate_create(&self, _context: WriteContext<'_>, _object: &Value, _errors: &mut ErrorList) {}
 
     /// Faults of an update, after those that the schema's rules found.
-    fn validate_update(&self, _context: WriteContext<'_>, _object: &Value, _old: &Value, _errors: &mut ErrorList) {}
+    fn validate_update(
+        &self,
+        _context: WriteContext<'_>,
+        _object: &Value,
+        _old: &Value,
+        _errors: &mut ErrorList,
+    ) {
+    }
 
     /// Texts for Warning headers of a create (`old` is `None`) or update.
     fn warnings(&self, _object: &Value, _old: Option<&Value>) -> Vec<String> {

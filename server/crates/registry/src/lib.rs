@@ -3,9 +3,20 @@
 //! Position: above `storage` and `schema`, below `admission`. Knows nothing of HTTP.
 //! Invariant: no object leaves without a resourceVersion, none is stored with one.
 
+pub mod facts;
 pub mod hooks;
+pub mod present;
 pub mod resource;
 pub mod store;
 
+pub use facts::ObjectFacts;
 pub use hooks::Hooks;
-pub use resource::{Column, ColumnValue, Kind, NameRule, Resource, Scope, Selectable, Strategy, Subresource, SubresourceKind, Verb};
+pub use present::Presented;
+pub use resource::{
+    Column, ColumnValue, Kind, NameRule, Resource, Scope, Selectable, Strategy, Subresource, SubresourceKind,
+    Verb,
+};
+pub use store::{
+    Check, DeleteOptions, Deleted, Freshness, ListPage, Paging, Propagation, Selection, Store, Transform,
+    WatchEvent, WatchOptions, WatchStream, WriteOptions, Written,
+};

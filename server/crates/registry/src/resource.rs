@@ -258,7 +258,11 @@ impl Resource {
 
     /// `apps/v1`, or `v1` in the core group.
     pub fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.to_string() } else { format!("{}/{}", &*self.group, &*self.version) }
+        if self.group.is_empty() {
+            self.version.to_string()
+        } else {
+            format!("{}/{}", &*self.group, &*self.version)
+        }
     }
 
     /// The group and plural.

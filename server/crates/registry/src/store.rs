@@ -10,6 +10,8 @@ use apiwright_storage::{Entry, Revision, Storage};
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
+use crate::facts::ObjectFacts;
+use crate::present::Presented;
 use crate::resource::Resource;
 
 /// The store of one resource of one version.
@@ -18,6 +20,144 @@ pub struct Store {
     pub resource: Arc<Resource>,
     /// Where.
     pub storage: Arc<dyn Storage>,
+}
+
+impl Store {
+    /// The store of a resource in an engine.
+    pub fn new(resource: Arc<Resource>, storage: Arc<dyn Storage>) -> Self {
+        Self { resource, storage }
+    }
+
+    /// One object. `namespace` is empty for cluster-scoped resources.
+    ///
+    /// # Errors
+    /// 404, 504 for a resourceVersion that has not happened, 500 where storage fails.
+    pub async fn get(&self, namespace: &str, name: &str, freshness: Freshness) -> Result<Arc<Entry>> {
+        let _ = (namespace, name, freshness);
+        todo!()
+    }
+
+    /// The objects of a selection, or a page of them.
+    ///
+    /// # Errors
+    /// 400 for bad tokens, 410 where the past is forgotten, 504 for the future, 500 where storage fails.
+    pub async fn list(
+        &self,
+        selection: &Selection,
+        freshness: Freshness,
+        paging: &Paging,
+    ) -> Result<ListPage> {
+        let _ = (selection, freshness, paging);
+        todo!()
+    }
+
+    /// What happens to the objects of a selection.
+    ///
+    /// # Errors
+    /// What can be told before the stream starts; later failures are the stream's last item.
+    pub async fn watch(&self, selection: Selection, options: WatchOptions) -> Result<WatchStream> {
+        let _ = (selection, options);
+        todo!()
+    }
+
+    /// Stores a new object (served version, normal form, mutating admission done; metadata.name or
+    /// generateName as the client gave it). `check` runs on the object as it would be stored.
+    ///
+    /// # Errors
+    /// 400, 409, 422, whatever `check` says, 500 where storage fails.
+    pub async fn create(
+        &self,
+        write: &WriteOptions,
+        namespace: &str,
+        object: Value,
+        check: &dyn Check,
+    ) -> Result<Written> {
+        let _ = (write, namespace, object, check);
+        todo!()
+    }
+
+    /// Replaces an object by what `transform` makes of it; creates it where the strategy or
+    /// [`WriteOptions::allow_create`] permits (then `check` gets no old object).
+    ///
+    /// # Errors
+    /// 404, 409, 422, whatever `transform` and `check` say, 500 where storage fails.
+    pub async fn update(
+        &self,
+        write: &WriteOptions,
+        namespace: &str,
+        name: &str,
+        transform: &mut dyn Transform,
+        check: &dyn Check,
+    ) -> Result<Written> {
+        let _ = (write, namespace, name, transform, check);
+        todo!()
+    }
+
+    /// Deletes an object, or marks it where finalizers or a grace period hold it.
+    ///
+    /// # Errors
+    /// 404, 409 for preconditions, whatever `check` says, 500 where storage fails.
+    pub async fn delete(
+        &self,
+        write: &WriteOptions,
+        namespace: &str,
+        name: &str,
+        options: &DeleteOptions,
+        check: &dyn Check,
+    ) -> Result<Deleted> {
+        let _ = (write, namespace, name, options, check);
+        todo!()
+    }
+
+    /// Deletes what is selected, one after the other. Gives the list as it was before.
+    ///
+    /// # Errors
+    /// The first failure other than 404.
+    pub async fn delete_collection(
+        &self,
+        write: &WriteOptions,
+        selection: &Selection,
+        freshness: Freshness,
+        paging: &Paging,
+        options: &DeleteOptions,
+        check: &dyn Check,
+    ) -> Result<ListPage> {
+        let _ = (write, selection, freshness, paging, options, check);
+        todo!()
+    }
+
+    /// What was derived from a stored object: name, labels, offsets. Cheap after the first call.
+    pub fn facts<'a>(&self, entry: &'a Entry) -> &'a ObjectFacts {
+        let _ = entry;
+        todo!()
+    }
+
+    /// An entry ready to be written out in this store's version, with its resourceVersion.
+    ///
+    /// # Errors
+    /// 500 where the object cannot be converted.
+    pub fn present(&self, entry: &Arc<Entry>) -> Result<Presented> {
+        let _ = entry;
+        todo!()
+    }
+
+    /// As [`Store::present`], with another resourceVersion: DELETED events carry that of the deletion.
+    ///
+    /// # Errors
+    /// As [`Store::present`].
+    pub fn present_at(&self, entry: &Arc<Entry>, revision: Revision) -> Result<Presented> {
+        let _ = (entry, revision);
+        todo!()
+    }
+
+    /// An entry decoded, in this store's version, with its resourceVersion.
+    ///
+    /// # Errors
+    /// 500 where what is stored cannot be decoded or converted.
+    pub fn decode(&self, entry: &Arc<Entry>) -> Result<Value> {
+        let _ = entry;
+        todo!()
+    }
 }
 
 /// Which objects a collection request is about.
@@ -103,12 +243,19 @@ pub struct WriteOptions {
     pub user: String,
     /// Nothing is stored.
     pub dry_run: bool,
+    /// Creates what is absent, whatever the strategy says (apply).
+    pub allow_create: bool,
 }
 
 /// Makes the object to store from the one that is stored; called again where a write lost a race.
 pub trait Transform: Send {
     /// `old` is `None` where nothing is stored (PUT creating).
     fn apply<'a>(&'a mut self, old: Option<&'a Value>) -> BoxFuture<'a, Result<Value>>;
+
+    /// The uid that the stored object must have: that of a PUT's body, where it has one.
+    fn uid(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// The last word before a write: validating admission.
