@@ -157,8 +157,9 @@ pub enum Shape {
     Quantity,
     /// A number or a string.
     IntOrString,
-    /// Any JSON (apiextensions' JSON, JSONSchemaPropsOrBool and the like).
-    Any,
+    /// Any JSON. The name is the OpenAPI definition where there is one (apiextensions' JSON,
+    /// JSONSchemaPropsOrBool and the like), which also says how protobuf writes it; else empty.
+    Any(Text),
     /// Any JSON object (`RawExtension`).
     RawObject,
     /// A set of field paths as nested objects.
