@@ -10,6 +10,7 @@ pub mod info;
 pub mod permit;
 pub mod request;
 pub mod respond;
+pub mod server;
 pub mod user;
 
 pub use body::{Body, Response};
@@ -17,4 +18,5 @@ pub use delegate::Delegate;
 pub use info::RequestInfo;
 pub use permit::{Authorized, Authorizer, Decision};
 pub use request::Request;
+pub use server::{Drain, Drainer, Link, Server, drain};
 pub use user::User;
