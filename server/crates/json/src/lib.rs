@@ -7,10 +7,10 @@
 
 pub mod decode;
 pub mod encode;
-pub mod path;
+mod scan;
 pub mod value;
 pub mod yaml;
 
 pub use decode::{Duplicates, Error, decode};
-pub use encode::{to_bytes, to_string, to_string_pretty};
+pub use encode::{to_bytes, to_bytes_pretty, to_string, to_string_pretty};
 pub use value::{Object, Str, Value};

@@ -71,6 +71,23 @@ impl Object {
         self.members.iter_mut().find(|(k, _)| k == key).map(|(_, v)| v)
     }
 
+    /// Where a member is.
+    pub(crate) fn position(&self, key: &str) -> Option<usize> {
+        self.members.iter().position(|(k, _)| k == key)
+    }
+
+    /// The name of the member at a place; empty where there is none.
+    pub(crate) fn key_at(&self, at: usize) -> &str {
+        self.members.get(at).map_or("", |(k, _)| k)
+    }
+
+    /// Sets the value of the member at a place.
+    pub(crate) fn set_at(&mut self, at: usize, value: Value) {
+        if let Some((_, slot)) = self.members.get_mut(at) {
+            *slot = value;
+        }
+    }
+
     /// Whether there is such a member.
     pub fn contains_key(&self, key: &str) -> bool {
         self.get(key).is_some()

@@ -1,1 +1,0 @@
-//! Field paths: `spec.containers[0].ports`, `metadata.labels[a/b]`.
