@@ -1,0 +1,4 @@
+//! `#[derive(Fact)]`.
+
+pub(crate) mod attrs;
+pub(crate) mod expand;

@@ -1,0 +1,4 @@
+//! `#[derive(Facts)]`.
+
+pub(crate) mod attrs;
+pub(crate) mod expand;

@@ -1,0 +1,4 @@
+//! `#[derive(Resource)]`.
+
+pub(crate) mod attrs;
+pub(crate) mod expand;

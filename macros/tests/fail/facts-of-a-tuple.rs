@@ -1,0 +1,6 @@
+use apiwright_macros::Facts;
+
+#[derive(Facts)]
+struct Observed(bool);
+
+fn main() {}
