@@ -1,16 +1,18 @@
 //! Permits: the type-level proof that an authorizer said yes.
 
+use std::sync::Arc;
+
 use futures::future::BoxFuture;
 
-use crate::request::Request;
 use crate::info::RequestInfo;
+use crate::request::Request;
 use crate::user::User;
 
 /// What an authorizer says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Yes.
-    Allow,
+    /// Yes; why, where the authorizer has words for it.
+    Allow(Option<Arc<str>>),
     /// No, whatever the others say; why.
     Deny(String),
     /// Nothing; why not yes.
@@ -33,7 +35,7 @@ impl Authorized<Request> {
     /// The request and why it was refused.
     pub async fn ask(request: Request, authorizer: &dyn Authorizer) -> Result<Self, (Box<Request>, String)> {
         match authorizer.authorize(&request.user, &request.info).await {
-            Decision::Allow => Ok(Self(request)),
+            Decision::Allow(_) => Ok(Self(request)),
             Decision::Deny(why) | Decision::NoOpinion(why) => Err((Box::new(request), why)),
         }
     }

@@ -1,5 +1,6 @@
 //! What travels down the chain.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use hyper::body::Incoming;
@@ -9,14 +10,14 @@ use crate::user::User;
 
 /// One request, as the filters left it.
 pub struct Request {
-    /// Method, URI and headers as they came.
+    /// Method, URI and headers as they came, without the credentials.
     pub head: http::request::Parts,
     /// The body, not read yet.
     pub body: RequestBody,
     /// What the address says.
     pub info: RequestInfo,
     /// Who asks.
-    pub user: User,
+    pub user: Arc<User>,
     /// `Audit-ID`.
     pub audit_id: String,
     /// When it must be answered; watches have none.

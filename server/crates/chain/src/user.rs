@@ -28,6 +28,11 @@ impl User {
         }
     }
 
+    /// Whether nobody knows who this is.
+    pub fn is_anonymous(&self) -> bool {
+        self.name == "system:anonymous" || self.in_group("system:unauthenticated")
+    }
+
     /// Whether the user is in a group.
     pub fn in_group(&self, group: &str) -> bool {
         self.groups.iter().any(|one| one == group)
