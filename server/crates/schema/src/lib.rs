@@ -5,6 +5,9 @@
 //! I/O, no HTTP. Built-in kinds bring static tables made by codegen, custom resources the same
 //! structures made at run time, shared between equal subtrees.
 
+pub mod decode;
 pub mod table;
+#[cfg(test)]
+mod testing;
 
 pub use table::{Field, List, ListKind, Map, Node, Ref, Rule, Shape, Struct, Table, Text};

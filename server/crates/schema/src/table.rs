@@ -235,7 +235,12 @@ pub enum Rule {
 impl Struct {
     /// The field of this name.
     pub fn field(&self, name: &str) -> Option<&Field> {
+        Some(&self.fields[self.position(name)?])
+    }
+
+    /// Where in `fields` the field of this name is.
+    pub fn position(&self, name: &str) -> Option<usize> {
         let at = self.by_name.binary_search_by(|at| (*self.fields[*at as usize].name).cmp(name)).ok()?;
-        Some(&self.fields[self.by_name[at] as usize])
+        Some(self.by_name[at] as usize)
     }
 }

@@ -1,0 +1,129 @@
+//! One walk that turns a parsed body into the normal form of its type.
+//!
+//! Position: between the JSON parser and everything that reads an object.
+//! Invariant: what comes out looks as Go's encoder would print the decoded struct. Members are in
+//! the order of the type's fields, maps are sorted, unknown members are gone and reported, null is
+//! absence, scalars are in their canonical spelling, and struct fields that Go cannot leave out
+//! are there. Decoding it again changes nothing.
+//! Absence: no defaults and no validation; those are walks of their own.
+
+mod base64;
+pub mod go;
+mod omission;
+pub mod refusal;
+mod scalar;
+mod spelling;
+mod trail;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+use apiwright_json::{Duplicates, Object, Value};
+
+use crate::Struct;
+use walk::Walk;
+
+/// A decoded body.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Decoded {
+    /// The object in normal form.
+    pub value: Value,
+    /// What a strict decoder refuses, in upstream's order: `unknown field "spec.x"`,
+    /// `duplicate field "data.a"`.
+    pub strict: Vec<String>,
+}
+
+/// Why a body does not fit its type: upstream's words, without what the caller puts around them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error(pub String);
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Which of upstream's two decoders the words of errors come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// JSON bytes: request bodies, and what JSON patches and merge patches make.
+    Json,
+    /// An unstructured object: what strategic merge patches and apply make.
+    Unstructured,
+}
+
+/// The kind that an object has, whatever its body says.
+#[derive(Clone, Copy, Debug)]
+pub struct ObjectKind<'a> {
+    /// `apps/v1`, or `v1` in the core group.
+    pub api_version: &'a str,
+    /// For instance `Deployment`.
+    pub kind: &'a str,
+}
+
+/// Decodes the body of an object that carries its kind.
+///
+/// # Errors
+/// When a member has a value that its field cannot hold. As upstream, the first mismatch of types
+/// is told at the end, a text that a scalar cannot parse at once.
+pub fn decode(
+    ty: &Struct,
+    kind: ObjectKind<'_>,
+    value: Value,
+    duplicates: &Duplicates,
+    source: Source,
+) -> Result<Decoded, Error> {
+    let mut decoded = decode_plain(ty, value, duplicates, source)?;
+    if let Value::Object(object) = &mut decoded.value {
+        stamp(object, kind);
+    }
+    Ok(decoded)
+}
+
+/// Decodes a value of a type that carries no kind, such as `ObjectMeta`.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_plain(
+    ty: &Struct,
+    value: Value,
+    duplicates: &Duplicates,
+    source: Source,
+) -> Result<Decoded, Error> {
+    let mut walk = Walk::new(source, &duplicates.0);
+    let value = walk.root(ty, value)?;
+    let strict = walk.finish()?;
+    Ok(Decoded { value, strict })
+}
+
+/// Brings an object that was made from one in normal form, by a patch for instance, back to it.
+///
+/// # Errors
+/// As [`decode`].
+pub fn normalise(ty: &Struct, kind: ObjectKind<'_>, value: Value, source: Source) -> Result<Decoded, Error> {
+    decode(ty, kind, value, &Duplicates::default(), source)
+}
+
+/// Sets kind and apiVersion, in that order, before everything else.
+fn stamp(object: &mut Object, kind: ObjectKind<'_>) {
+    if object.keys().take(2).eq(["kind", "apiVersion"]) {
+        for (name, text) in [("kind", kind.kind), ("apiVersion", kind.api_version)] {
+            if object.str(name) != Some(text) {
+                object.insert(name, text);
+            }
+        }
+        return;
+    }
+    let members = std::mem::take(object);
+    *object = Object::with_capacity(members.len() + 2);
+    object.push("kind", kind.kind);
+    object.push("apiVersion", kind.api_version);
+    for (name, value) in members {
+        if name != "kind" && name != "apiVersion" {
+            object.push(name, value);
+        }
+    }
+}

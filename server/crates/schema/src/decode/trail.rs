@@ -1,0 +1,80 @@
+//! Where a walk is: a list on the stack that costs nothing until an error needs its text.
+
+use crate::Struct;
+
+/// A step of the way from the root.
+#[derive(Clone, Copy)]
+pub(super) struct Trail<'a> {
+    up: Option<&'a Trail<'a>>,
+    step: Step<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Root,
+    Field(&'a Struct, &'a str),
+    Key(&'a str),
+    Index(usize),
+}
+
+impl<'a> Trail<'a> {
+    /// The object itself.
+    pub(super) const ROOT: Self = Self { up: None, step: Step::Root };
+
+    /// A field of a struct.
+    pub(super) fn field(&'a self, owner: &'a Struct, name: &'a str) -> Self {
+        Self { up: Some(self), step: Step::Field(owner, name) }
+    }
+
+    /// An entry of a map.
+    pub(super) fn key(&'a self, key: &'a str) -> Self {
+        Self { up: Some(self), step: Step::Key(key) }
+    }
+
+    /// An item of a list.
+    pub(super) fn index(&'a self, at: usize) -> Self {
+        Self { up: Some(self), step: Step::Index(at) }
+    }
+
+    /// The path that strict errors show: `spec.ports[0].name`.
+    pub(super) fn path(&self) -> String {
+        let mut out = String::new();
+        self.write_path(&mut out);
+        out
+    }
+
+    fn write_path(&self, out: &mut String) {
+        if let Some(up) = self.up {
+            up.write_path(out);
+        }
+        match self.step {
+            Step::Root => {}
+            Step::Field(_, name) | Step::Key(name) => {
+                if !out.is_empty() {
+                    out.push('.');
+                }
+                out.push_str(name);
+            }
+            Step::Index(at) => {
+                out.push('[');
+                out.push_str(&at.to_string());
+                out.push(']');
+            }
+        }
+    }
+
+    /// The path that type errors show, fields only, and the struct that the last one belongs to.
+    pub(super) fn fields(&self) -> Option<(&'a Struct, String)> {
+        let (mut owner, mut names) = (None, Vec::new());
+        let mut at = Some(self);
+        while let Some(trail) = at {
+            if let Step::Field(of, name) = trail.step {
+                owner = owner.or(Some(of));
+                names.push(name);
+            }
+            at = trail.up;
+        }
+        names.reverse();
+        owner.map(|owner| (owner, names.join(".")))
+    }
+}
