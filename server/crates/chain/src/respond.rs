@@ -92,7 +92,9 @@ pub fn status_value(status: &Status) -> Value {
     let mut object = Object::with_capacity(8);
     object.push("kind", "Status");
     object.push("apiVersion", "v1");
-    object.push("metadata", Object::new());
+    let mut metadata = Object::new();
+    push_text(&mut metadata, "continue", &status.continue_token);
+    object.push("metadata", metadata);
     object.push("status", outcome(status));
     push_text(&mut object, "message", &status.message);
     if let Some(reason) = status.reason {

@@ -15,6 +15,8 @@ pub struct Status {
     pub message: String,
     /// What it is about.
     pub details: Option<Box<Details>>,
+    /// `metadata.continue`: a list's token that goes on where the one that was sent has expired.
+    pub continue_token: String,
 }
 
 /// `status.details`.
@@ -101,7 +103,7 @@ fn about(resource: &GroupResource, name: &str) -> Option<Box<Details>> {
 impl Status {
     /// A failure without details.
     pub fn failure(code: u16, reason: Reason, message: impl Into<String>) -> Box<Self> {
-        Box::new(Self { code, reason: Some(reason), message: message.into(), details: None })
+        Box::new(Self { code, reason: Some(reason), message: message.into(), details: None, ..Self::default() })
     }
 
     /// 404: `pods "x" not found`.
@@ -111,6 +113,7 @@ impl Status {
             reason: Some(Reason::NotFound),
             message: format!("{resource} \"{name}\" not found"),
             details: about(resource, name),
+            ..Self::default()
         })
     }
 
@@ -121,6 +124,7 @@ impl Status {
             reason: Some(Reason::NotFound),
             message: "the server could not find the requested resource".into(),
             details: Some(Box::default()),
+            ..Self::default()
         })
     }
 
@@ -131,6 +135,7 @@ impl Status {
             reason: Some(Reason::AlreadyExists),
             message: format!("{resource} \"{name}\" already exists"),
             details: about(resource, name),
+            ..Self::default()
         })
     }
 
@@ -141,6 +146,7 @@ impl Status {
             reason: Some(Reason::Conflict),
             message: format!("Operation cannot be fulfilled on {resource} \"{name}\": {why}"),
             details: about(resource, name),
+            ..Self::default()
         })
     }
 
@@ -151,7 +157,7 @@ impl Status {
             (false, true) => format!("{resource} is forbidden: {why}"),
             (false, false) => format!("{resource} \"{name}\" is forbidden: {why}"),
         };
-        Box::new(Self { code: 403, reason: Some(Reason::Forbidden), message, details: about(resource, name) })
+        Box::new(Self { code: 403, reason: Some(Reason::Forbidden), message, details: about(resource, name), ..Self::default() })
     }
 
     /// 422: `Pod "x" is invalid: …`, each fault a cause.
@@ -168,6 +174,7 @@ impl Status {
             reason: Some(Reason::Invalid),
             message: format!("{kind} \"{name}\" is invalid: {}", errors.aggregate()),
             details: Some(Box::new(details)),
+            ..Self::default()
         })
     }
 
@@ -188,6 +195,7 @@ impl Status {
             reason: Some(Reason::MethodNotAllowed),
             message: "the server does not allow this method on the requested resource".into(),
             details: Some(Box::default()),
+            ..Self::default()
         })
     }
 
@@ -198,12 +206,13 @@ impl Status {
             reason: Some(Reason::InternalError),
             message: format!("Internal error occurred: {why}"),
             details: Some(Box::new(Details { causes: vec![Cause::text(why.to_string())], ..Details::default() })),
+            ..Self::default()
         })
     }
 
     /// 500 without a reason: what upstream answers where an error has no Status of its own.
     pub fn unclassified(message: impl Into<String>) -> Box<Self> {
-        Box::new(Self { code: 500, reason: None, message: message.into(), details: None })
+        Box::new(Self { code: 500, reason: None, message: message.into(), details: None, ..Self::default() })
     }
 
     /// 410: the revision asked for is gone.
