@@ -113,8 +113,8 @@ pub struct Patch {
 pub struct Proto {
     /// The field number.
     pub tag: u32,
-    /// The number of the message that nests it where JSON inlines it (`Volume.volumeSource`).
-    pub within: Option<u32>,
+    /// The numbers of the messages that nest it where JSON inlines it (`Volume.volumeSource`), outermost first.
+    pub within: &'static [u32],
 }
 
 /// A type at one place.
