@@ -1,4 +1,8 @@
 //! Field paths and the errors of validation (upstream: `k8s.io/apimachinery/pkg/util/validation/field`).
+//!
+//! Invariant: an error's text and its cause are the ones that kube-apiserver gives, value included.
+
+use apiwright_json::Value;
 
 /// The path to a field, shown as `spec.ports[0].name` or `metadata.labels[a/b]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,7 +74,9 @@ pub enum Kind {
     Forbidden,
     NotFound,
     TooLong,
+    TooShort,
     TooMany,
+    TooFew,
     Internal,
     TypeInvalid,
 }
@@ -112,7 +118,12 @@ impl ErrorList {
     }
 
     /// `Unsupported value: <value>: supported values: "a", "b"`, values in the order given.
-    pub fn not_supported<S: AsRef<str>>(&mut self, path: Path, value: impl std::fmt::Display, supported: &[S]) {
+    pub fn not_supported<S: AsRef<str>>(
+        &mut self,
+        path: Path,
+        value: impl std::fmt::Display,
+        supported: &[S],
+    ) {
         let list: Vec<String> = supported.iter().map(|one| quoted(one.as_ref())).collect();
         let detail =
             if list.is_empty() { String::new() } else { format!("supported values: {}", list.join(", ")) };
@@ -134,16 +145,51 @@ impl ErrorList {
         self.push(path, Kind::NotFound, format!("Not found: {value}"));
     }
 
+    /// `Invalid value: <value>: <detail>`, of a value of the wrong type.
+    pub fn type_invalid(&mut self, path: Path, value: impl std::fmt::Display, detail: &str) {
+        self.push(path, Kind::TypeInvalid, with_detail(format!("Invalid value: {value}"), detail));
+    }
+
     /// `Too long: may not be more than N bytes`.
     pub fn too_long(&mut self, path: Path, max_bytes: usize) {
-        let unit = if max_bytes == 1 { "byte" } else { "bytes" };
+        let unit = plural(max_bytes, "byte", "bytes");
         self.push(path, Kind::TooLong, format!("Too long: may not be more than {max_bytes} {unit}"));
+    }
+
+    /// `Too long: may not be more than N characters`.
+    pub fn too_long_characters(&mut self, path: Path, max: usize) {
+        let unit = plural(max, "character", "characters");
+        self.push(path, Kind::TooLong, format!("Too long: may not be more than {max} {unit}"));
+    }
+
+    /// `Too short: must be at least N characters`.
+    pub fn too_short(&mut self, path: Path, min: usize) {
+        let unit = plural(min, "character", "characters");
+        self.push(path, Kind::TooShort, format!("Too short: must be at least {min} {unit}"));
     }
 
     /// `Too many: <actual>: must have at most <max> items`.
     pub fn too_many(&mut self, path: Path, actual: usize, max: usize) {
-        let unit = if max == 1 { "item" } else { "items" };
+        let unit = plural(max, "item", "items");
         self.push(path, Kind::TooMany, format!("Too many: {actual}: must have at most {max} {unit}"));
+    }
+
+    /// `Too few: <actual>: must have at least <min> items`.
+    pub fn too_few(&mut self, path: Path, actual: usize, min: usize) {
+        let unit = plural(min, "item", "items");
+        self.push(path, Kind::TooFew, format!("Too few: {actual}: must have at least {min} {unit}"));
+    }
+
+    /// `Internal error: <detail>`.
+    pub fn internal(&mut self, path: Path, detail: &str) {
+        self.push(path, Kind::Internal, with_detail("Internal error".into(), detail));
+    }
+
+    /// One [`ErrorList::invalid`] for each message about a text.
+    pub fn invalid_each(&mut self, path: &Path, text: &str, messages: impl IntoIterator<Item = String>) {
+        for message in messages {
+            self.invalid(path.clone(), quoted(text), &message);
+        }
     }
 
     /// A fault of any kind with its text ready.
@@ -170,15 +216,11 @@ impl ErrorList {
 
     /// The message of a Status: the faults, each once, in brackets where there are several.
     pub fn aggregate(&self) -> String {
-        let mut texts: Vec<String> = Vec::new();
-        for error in &self.0 {
-            let text = error.to_string();
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
-        }
-        match texts.len() {
-            1 => texts.remove(0),
+        let mut seen = std::collections::HashSet::new();
+        let texts: Vec<String> =
+            self.0.iter().map(ToString::to_string).filter(|text| seen.insert(text.clone())).collect();
+        match texts.as_slice() {
+            [only] => only.clone(),
             _ => format!("[{}]", texts.join(", ")),
         }
     }
@@ -201,7 +243,9 @@ impl Kind {
             Self::Forbidden => "FieldValueForbidden",
             Self::NotFound => "FieldValueNotFound",
             Self::TooLong => "FieldValueTooLong",
+            Self::TooShort => "FieldValueTooShort",
             Self::TooMany => "FieldValueTooMany",
+            Self::TooFew => "FieldValueTooFew",
             Self::Internal => "InternalError",
             Self::TypeInvalid => "FieldValueTypeInvalid",
         }
@@ -223,12 +267,56 @@ pub fn quoted(text: &str) -> String {
             '\u{8}' => out.push_str("\\b"),
             '\u{c}' => out.push_str("\\f"),
             '\u{b}' => out.push_str("\\v"),
-            c if (c as u32) < 0x20 || c as u32 == 0x7f => out.push_str(&format!("\\x{:02x}", c as u32)),
-            c => out.push(c),
+            c if is_print(c) => out.push(c),
+            c => match c as u32 {
+                code @ (..0x20 | 0x7f) => out.push_str(&format!("\\x{code:02x}")),
+                code @ ..=0xffff => out.push_str(&format!("\\u{code:04x}")),
+                code => out.push_str(&format!("\\U{code:08x}")),
+            },
         }
     }
     out.push('"');
     out
+}
+
+/// Whether a character shows on paper (Go's `unicode.IsPrint`): letters, marks, numbers, punctuation, symbols
+/// and the ASCII space.
+pub fn is_print(c: char) -> bool {
+    if c.is_ascii() {
+        return matches!(c, ' '..='~');
+    }
+    // Rust's own debug form escapes the same characters; one that is not the first is not taken for a lone mark.
+    let mut buffer = [b'a'; 5];
+    let len = 1 + c.encode_utf8(&mut buffer[1..]).len();
+    std::str::from_utf8(&buffer[..len]).is_ok_and(|pair| pair.escape_debug().nth(1) == Some(c))
+}
+
+/// A value as the text of an error shows it: strings quoted, arrays and objects as JSON.
+pub fn go_value(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted(text),
+        Value::Float(number) => go_float(*number),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Array(_) | Value::Object(_) => {
+            apiwright_json::to_string(value)
+        }
+    }
+}
+
+/// A float as Go's `%v` shows it: with an exponent below 1e-4 and from 1e6 on.
+pub fn go_float(number: f64) -> String {
+    let scientific = format!("{number:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    match exponent.parse::<i32>() {
+        Ok(exponent) if !(-4..6).contains(&exponent) => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{digits}e{sign}{:02}", exponent.abs())
+        }
+        _ => format!("{number}"),
+    }
+}
+
+fn plural(count: usize, one: &'static str, many: &'static str) -> &'static str {
+    if count == 1 { one } else { many }
 }
 
 fn with_detail(mut body: String, detail: &str) -> String {
@@ -237,4 +325,93 @@ fn with_detail(mut body: String, detail: &str) -> String {
         body.push_str(detail);
     }
     body
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths() {
+        let spec = Path::new("spec");
+        let table = [
+            (Path::default(), "<nil>"),
+            (Path::default().child("spec"), "spec"),
+            (spec.child("ports").index(0).child("name"), "spec.ports[0].name"),
+            (spec.child("selector").key("a/b"), "spec.selector[a/b]"),
+        ];
+        for (path, expected) in table {
+            assert_eq!(path.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn errors_have_the_words_of_upstream() {
+        type Case = (fn(&mut ErrorList), &'static str);
+        let table: &[Case] = &[
+            (|e| e.required(Path::new("a"), ""), "a: Required value"),
+            (|e| e.required(Path::new("a"), "why"), "a: Required value: why"),
+            (|e| e.invalid(Path::new("a"), quoted("x"), "why"), "a: Invalid value: \"x\": why"),
+            (|e| e.invalid(Path::new("a"), -1, ""), "a: Invalid value: -1"),
+            (|e| e.type_invalid(Path::new("a"), quoted("x"), "why"), "a: Invalid value: \"x\": why"),
+            (
+                |e| e.not_supported(Path::new("a"), quoted("x"), &["y", "z"]),
+                "a: Unsupported value: \"x\": supported values: \"y\", \"z\"",
+            ),
+            (|e| e.duplicate(Path::new("a"), quoted("x")), "a: Duplicate value: \"x\""),
+            (|e| e.forbidden(Path::new("a"), "why"), "a: Forbidden: why"),
+            (|e| e.not_found(Path::new("a"), quoted("x")), "a: Not found: \"x\""),
+            (|e| e.too_long(Path::new("a"), 1), "a: Too long: may not be more than 1 byte"),
+            (|e| e.too_long_characters(Path::new("a"), 3), "a: Too long: may not be more than 3 characters"),
+            (|e| e.too_short(Path::new("a"), 1), "a: Too short: must be at least 1 character"),
+            (|e| e.too_many(Path::new("a"), 3, 2), "a: Too many: 3: must have at most 2 items"),
+            (|e| e.too_few(Path::new("a"), 0, 1), "a: Too few: 0: must have at least 1 item"),
+            (|e| e.internal(Path::default(), "why"), "<nil>: Internal error: why"),
+        ];
+        for (make, expected) in table {
+            let mut errors = ErrorList::new();
+            make(&mut errors);
+            assert_eq!(errors.aggregate(), *expected);
+        }
+    }
+
+    #[test]
+    fn repeated_errors_are_said_once() {
+        let mut errors = ErrorList::new();
+        for path in ["a", "b", "a"] {
+            errors.required(Path::new(path), "");
+        }
+        assert_eq!(errors.aggregate(), "[a: Required value, b: Required value]");
+        assert_eq!(errors.causes().len(), 3);
+    }
+
+    #[test]
+    fn quoting() {
+        let table = [
+            ("plain é 日本", "\"plain é 日本\""),
+            ("\"\\\n\t\r\u{7}", r#""\"\\\n\t\r\a""#),
+            ("\u{0}\u{1f}\u{7f}", r#""\x00\x1f\x7f""#),
+            ("\u{80}\u{a0}\u{200b}\u{e000}\u{e0001}", r#""\u0080\u00a0\u200b\ue000\U000e0001""#),
+            ("e\u{301}", "\"e\u{301}\""),
+        ];
+        for (text, expected) in table {
+            assert_eq!(quoted(text), expected);
+        }
+    }
+
+    #[test]
+    fn floats() {
+        let table = [
+            (0.5, "0.5"),
+            (100_000.0, "100000"),
+            (1_000_000.0, "1e+06"),
+            (123_456_789.0, "1.23456789e+08"),
+            (0.0001, "0.0001"),
+            (0.00001, "1e-05"),
+            (-1.5e300, "-1.5e+300"),
+        ];
+        for (number, expected) in table {
+            assert_eq!(go_float(number), expected);
+        }
+    }
 }

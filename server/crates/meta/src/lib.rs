@@ -3,9 +3,9 @@
 //! Position: above `json`, below everything else. No I/O, no clock but `time::now`.
 
 pub mod field;
+pub mod fields;
 pub mod gvk;
 pub mod labels;
-pub mod fields;
 pub mod names;
 pub mod object;
 pub mod quantity;

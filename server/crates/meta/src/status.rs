@@ -103,7 +103,13 @@ fn about(resource: &GroupResource, name: &str) -> Option<Box<Details>> {
 impl Status {
     /// A failure without details.
     pub fn failure(code: u16, reason: Reason, message: impl Into<String>) -> Box<Self> {
-        Box::new(Self { code, reason: Some(reason), message: message.into(), details: None, ..Self::default() })
+        Box::new(Self {
+            code,
+            reason: Some(reason),
+            message: message.into(),
+            details: None,
+            ..Self::default()
+        })
     }
 
     /// 404: `pods "x" not found`.
@@ -157,7 +163,13 @@ impl Status {
             (false, true) => format!("{resource} is forbidden: {why}"),
             (false, false) => format!("{resource} \"{name}\" is forbidden: {why}"),
         };
-        Box::new(Self { code: 403, reason: Some(Reason::Forbidden), message, details: about(resource, name), ..Self::default() })
+        Box::new(Self {
+            code: 403,
+            reason: Some(Reason::Forbidden),
+            message,
+            details: about(resource, name),
+            ..Self::default()
+        })
     }
 
     /// 422: `Pod "x" is invalid: …`, each fault a cause.
@@ -205,7 +217,10 @@ impl Status {
             code: 500,
             reason: Some(Reason::InternalError),
             message: format!("Internal error occurred: {why}"),
-            details: Some(Box::new(Details { causes: vec![Cause::text(why.to_string())], ..Details::default() })),
+            details: Some(Box::new(Details {
+                causes: vec![Cause::text(why.to_string())],
+                ..Details::default()
+            })),
             ..Self::default()
         })
     }
