@@ -110,6 +110,11 @@ impl Object {
         self.members.push((key.into(), value.into()));
     }
 
+    /// Puts a member before the one at `at`, or at the end, without looking for one of the same name.
+    pub fn insert_at(&mut self, at: usize, key: impl Into<Str>, value: impl Into<Value>) {
+        self.members.insert(at.min(self.members.len()), (key.into(), value.into()));
+    }
+
     /// Takes a member out; the others keep their order.
     pub fn remove(&mut self, key: &str) -> Option<Value> {
         let at = self.members.iter().position(|(k, _)| k == key)?;
@@ -145,6 +150,11 @@ impl Object {
         self.members.iter().map(|(k, v)| (k, v))
     }
 
+    /// The members in order, to walk two objects side by side.
+    pub fn members(&self) -> &[(Str, Value)] {
+        &self.members
+    }
+
     /// The members in order, values to change.
     pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (&Str, &mut Value)> + ExactSizeIterator {
         self.members.iter_mut().map(|(k, v)| (&*k, v))
@@ -163,6 +173,11 @@ impl Object {
     /// Keeps the members for which `keep` says so.
     pub fn retain(&mut self, mut keep: impl FnMut(&str, &mut Value) -> bool) {
         self.members.retain_mut(|(k, v)| keep(k, v));
+    }
+
+    /// Sorts the members by a key of their names, keeping the order of equal ones.
+    pub fn sort_by_key<K: Ord>(&mut self, key: impl Fn(&str) -> K) {
+        self.members.sort_by_cached_key(|(name, _)| key(name));
     }
 
     /// Sorts the members by name, byte by byte, as Go's encoder sorts maps.

@@ -6,6 +6,7 @@
 //! structures made at run time, shared between equal subtrees.
 
 pub mod decode;
+pub mod defaults;
 pub mod table;
 #[cfg(test)]
 mod testing;

@@ -9,7 +9,7 @@
 
 mod base64;
 pub mod go;
-mod omission;
+pub(crate) mod omission;
 pub mod refusal;
 mod scalar;
 mod spelling;
@@ -21,7 +21,7 @@ mod tests;
 
 use apiwright_json::{Duplicates, Object, Value};
 
-use crate::Struct;
+use crate::{Node, Shape, Struct};
 use walk::Walk;
 
 /// A decoded body.
@@ -105,6 +105,48 @@ pub fn decode_plain(
 /// As [`decode`].
 pub fn normalise(ty: &Struct, kind: ObjectKind<'_>, value: Value, source: Source) -> Result<Decoded, Error> {
     decode(ty, kind, value, &Duplicates::default(), source)
+}
+
+/// Brings a value that fits its place to normal form; one that does not fit stays as it is.
+pub(crate) fn settle(node: &Node, value: Value) -> Value {
+    Walk::new(Source::Json, &[]).settle(node, value)
+}
+
+/// Brings the members of an object in normal form, to which some were added at the end, back into
+/// the order of the type's fields. Costs next to nothing where they are in order.
+pub fn arrange(ty: &Struct, value: &mut Value) {
+    let Value::Object(object) = value else { return };
+    let place = |name: &str| ty.position(name).unwrap_or(usize::MAX);
+    if !object.keys().map(|name| place(name)).is_sorted() {
+        object.sort_by_key(place);
+    }
+    for (name, value) in object.iter_mut() {
+        if let Some(field) = ty.field(name) {
+            arrange_node(&field.node, value);
+        }
+    }
+}
+
+fn arrange_node(node: &Node, value: &mut Value) {
+    match (&node.shape, value) {
+        (Shape::Struct(ty), value) => arrange(ty, value),
+        (Shape::List(list), Value::Array(items)) if is_container(&list.item) => {
+            items.iter_mut().for_each(|item| arrange_node(&list.item, item));
+        }
+        (Shape::Map(map), Value::Object(object)) => {
+            if !object.keys().is_sorted() {
+                object.sort();
+            }
+            if is_container(&map.value) {
+                object.iter_mut().for_each(|(_, value)| arrange_node(&map.value, value));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn is_container(node: &Node) -> bool {
+    matches!(node.shape, Shape::Struct(_) | Shape::List(_) | Shape::Map(_))
 }
 
 /// Sets kind and apiVersion, in that order, before everything else.

@@ -8,7 +8,7 @@ use crate::{Field, Node, Ref, Shape, Struct, Text};
 const OMITTED_WHEN_ZERO: &str = "creationTimestamp";
 
 /// What stands for a field that the body leaves out; `None` where it stays out.
-pub(super) fn absent(field: &Field) -> Option<Value> {
+pub(crate) fn absent(field: &Field) -> Option<Value> {
     if field.pointer {
         return field.keep.then_some(Value::Null);
     }
@@ -19,7 +19,7 @@ pub(super) fn absent(field: &Field) -> Option<Value> {
 /// Whether a value that the body gives is left out all the same, being what Go calls empty.
 /// Lists and maps that have to be printed are printed as null then: in storage, an empty one
 /// cannot be told from none.
-pub(super) fn omits(field: &Field, value: &mut Value) -> bool {
+pub(crate) fn omits(field: &Field, value: &mut Value) -> bool {
     if field.pointer {
         return false;
     }
@@ -39,7 +39,7 @@ pub(super) fn omits(field: &Field, value: &mut Value) -> bool {
 }
 
 /// The zero value of a type.
-pub(super) fn zero(node: &Node) -> Value {
+pub(crate) fn zero(node: &Node) -> Value {
     match &node.shape {
         Shape::Bool => Value::Bool(false),
         Shape::Int32 | Shape::Int64 | Shape::Double | Shape::IntOrString => Value::Int(0),
@@ -59,7 +59,7 @@ pub(super) fn zero(node: &Node) -> Value {
 }
 
 /// What Go prints of a struct in which nothing is set.
-pub(super) fn zero_struct(ty: &Struct) -> Object {
+pub(crate) fn zero_struct(ty: &Struct) -> Object {
     let mut object = Object::new();
     for field in ty.fields.iter() {
         if let Some(value) = absent(field) {
@@ -70,7 +70,7 @@ pub(super) fn zero_struct(ty: &Struct) -> Object {
 }
 
 /// A member's name without a copy where the schema is compiled in.
-pub(super) fn name(text: &Text) -> Str {
+pub(crate) fn name(text: &Text) -> Str {
     match text {
         Ref::Static(text) => Str::const_new(text),
         Ref::Shared(text) => Str::from(&**text),

@@ -43,6 +43,15 @@ impl<'d> Walk<'d> {
         }
     }
 
+    /// Decodes a literal of a schema.
+    pub(super) fn settle(&mut self, node: &Node, value: Value) -> Value {
+        let given = value.clone();
+        match self.element(node, value, &Trail::ROOT) {
+            Ok(value) if self.mismatch.is_none() => value,
+            _ => given,
+        }
+    }
+
     /// The strict errors, or the mismatch that outweighs them.
     pub(super) fn finish(mut self) -> Result<Vec<String>, Error> {
         if let Some(mismatch) = self.mismatch {
