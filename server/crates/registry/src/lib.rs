@@ -4,12 +4,15 @@
 //! Invariant: no object leaves without a resourceVersion, none is stored with one.
 
 pub mod facts;
+pub mod catalogue;
 pub mod hooks;
 pub mod present;
 pub mod resource;
 pub mod store;
+pub mod typed;
 
 pub use facts::ObjectFacts;
+pub use catalogue::Catalogue;
 pub use hooks::Hooks;
 pub use present::Presented;
 pub use resource::{

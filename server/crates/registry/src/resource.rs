@@ -5,8 +5,8 @@ use apiwright_schema::{Ref, Struct, Table, Text};
 
 use crate::hooks::Hooks;
 
-/// A resource of one version of a group.
-#[derive(Debug)]
+/// A resource of one version of a group. A clone shares all tables.
+#[derive(Clone, Debug)]
 pub struct Resource {
     /// Empty for the core group.
     pub group: Text,
@@ -67,7 +67,7 @@ pub enum Verb {
 }
 
 /// Where and as what objects are stored.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StorageSpec {
     /// The key prefix below `/registry/`, for instance `pods` or `apps.example.com/things`;
     /// empty for what is not stored (reviews).
@@ -83,7 +83,7 @@ pub struct StorageSpec {
 }
 
 /// How a version relates to the one that is stored.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Conversion {
     /// It is the stored one, or looks just like it.
     Same,
@@ -138,7 +138,7 @@ pub enum SubresourceKind {
 }
 
 /// What writes may do.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Strategy {
     /// How its names are checked.
     pub name_rule: NameRule,
@@ -152,6 +152,8 @@ pub struct Strategy {
     pub status_fields: Table<Text>,
     /// Whether `status` is dropped on create and kept on update through the main resource.
     pub status_subresource: bool,
+    /// Whether a creation may bring a status all the same (nodes: the kubelet registers with it).
+    pub status_on_create: bool,
     /// Whether deletion waits for a grace period (pods).
     pub graceful_delete: bool,
     /// Whether an object is answered when it was deleted, instead of a Status.
