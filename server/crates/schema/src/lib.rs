@@ -5,8 +5,11 @@
 //! I/O, no HTTP. Built-in kinds bring static tables made by codegen, custom resources the same
 //! structures made at run time, shared between equal subtrees.
 
+pub mod apply;
 pub mod decode;
 pub mod defaults;
+pub mod fieldset;
+pub mod managed;
 pub mod table;
 #[cfg(test)]
 mod testing;

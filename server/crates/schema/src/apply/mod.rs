@@ -1,0 +1,3 @@
+//! Server-side apply.
+mod gofmt;
+pub(crate) use gofmt::go_float;
