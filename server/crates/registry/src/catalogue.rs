@@ -95,7 +95,11 @@ impl Catalogue {
 impl Version {
     /// `apps/v1`, or `v1` in the core group.
     pub fn group_version(&self) -> String {
-        if self.group.is_empty() { self.name.to_string() } else { format!("{}/{}", &*self.group, &*self.name) }
+        if self.group.is_empty() {
+            self.name.to_string()
+        } else {
+            format!("{}/{}", &*self.group, &*self.name)
+        }
     }
 
     /// Its resources as the layers above hold them.

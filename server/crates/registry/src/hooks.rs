@@ -47,8 +47,31 @@ pub trait Hooks: Send + Sync + std::fmt::Debug + 'static {
         Vec::new()
     }
 
+    /// How a deletion of this object begins. A namespace says `Mark` and goes Terminating, and
+    /// `Wait` until it is empty. Only changes to `object` that come with `Mark` are stored;
+    /// deletionTimestamp and the garbage collector's finalizers are set by the store.
+    fn begin_deletion(&self, _object: &mut Value) -> DeletionStep {
+        DeletionStep::Delete
+    }
+
+    /// Whether an object that was deleted goes when its last finalizer does; a namespace does not
+    /// while `spec.finalizers` holds it.
+    fn may_vanish(&self, _object: &Value) -> bool {
+        true
+    }
+
+    /// The grace period of a deletion, of kinds that have one; never negative.
+    fn grace_period(&self, object: &Value, requested: Option<i64>) -> i64 {
+        workload_grace_period(object, requested)
+    }
+
     /// A computed cell of the named column.
     fn cell(&self, _column: &str, _object: &Value) -> Value {
+        Value::Null
+    }
+
+    /// The `conditions` of a table's row, a list; null where there are none.
+    fn row_conditions(&self, _object: &Value) -> Value {
         Value::Null
     }
 
@@ -66,6 +89,31 @@ pub trait Hooks: Send + Sync + std::fmt::Debug + 'static {
     /// When the object cannot be expressed here.
     fn from_stored(&self, _object: &mut Value) -> status::Result<()> {
         Ok(())
+    }
+}
+
+/// How a deletion begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeletionStep {
+    /// By the rules for all kinds.
+    Delete,
+    /// The object is stored as the hook left it, and answered.
+    Mark,
+    /// The object is answered as it is.
+    Wait,
+}
+
+/// What runs on a node has its own grace period, or the one that is asked for; what does not run
+/// (any more) has none.
+fn workload_grace_period(object: &Value, requested: Option<i64>) -> i64 {
+    let own = || object.at(&["spec", "terminationGracePeriodSeconds"]).and_then(Value::as_i64);
+    let ended = matches!(object.text_at(&["status", "phase"]), "Succeeded" | "Failed");
+    if ended || object.text_at(&["spec", "nodeName"]).is_empty() {
+        return 0;
+    }
+    match requested.or_else(own).unwrap_or_default() {
+        seconds if seconds < 0 => 1,
+        seconds => seconds,
     }
 }
 

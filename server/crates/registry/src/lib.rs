@@ -3,17 +3,36 @@
 //! Position: above `storage` and `schema`, below `admission`. Knows nothing of HTTP.
 //! Invariant: no object leaves without a resourceVersion, none is stored with one.
 
-pub mod facts;
 pub mod catalogue;
+mod clock;
+mod codec;
+mod create;
+mod delete;
+mod delete_collection;
+mod deletion;
+mod errors;
+pub mod facts;
+mod get;
 pub mod hooks;
+mod keys;
+mod list;
+pub mod metadata;
+mod names;
 pub mod present;
 pub mod resource;
+mod scan;
+mod selection;
 pub mod store;
+mod strategy;
+mod token;
 pub mod typed;
+mod update;
+mod validate;
+mod watch;
 
-pub use facts::ObjectFacts;
 pub use catalogue::Catalogue;
-pub use hooks::Hooks;
+pub use facts::ObjectFacts;
+pub use hooks::{DeletionStep, Hooks};
 pub use present::Presented;
 pub use resource::{
     Column, ColumnValue, Kind, NameRule, Resource, Scope, Selectable, Strategy, Subresource, SubresourceKind,

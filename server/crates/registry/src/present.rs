@@ -1,21 +1,161 @@
 //! Objects on their way out: the stored bytes with the resourceVersion spliced in.
+//!
+//! Invariant: no object leaves without a resourceVersion, unless it was never stored (dry runs).
+//! Writing copies slices; nothing is parsed or encoded.
+
+use bytes::Bytes;
+
+use crate::facts::{Comma, Cuts};
 
 /// An object ready to be written.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Presented {
-    _private: (),
+    bytes: Bytes,
+    cuts: Cuts,
+    version: Version,
 }
 
 impl Presented {
+    /// `revision` 0 leaves the resourceVersion out.
+    pub(crate) fn new(bytes: Bytes, cuts: Cuts, revision: u64) -> Self {
+        Self { bytes, cuts, version: Version::new(revision, cuts.comma) }
+    }
+
     /// How many bytes [`Presented::write`] appends.
     pub fn len(&self, type_meta: Option<(&str, &str)>) -> usize {
-        let _ = type_meta;
-        todo!()
+        let head = match type_meta {
+            Some((kind, api_version)) => {
+                HEAD_BYTES + kind.len() + api_version.len() + usize::from(!self.is_bare())
+            }
+            None => 1,
+        };
+        head + self.bytes.len() - self.cuts.body + self.version.text().len()
     }
 
     /// Appends the object: with this kind and apiVersion, or without any (items of lists).
     pub fn write(&self, out: &mut Vec<u8>, type_meta: Option<(&str, &str)>) {
-        let _ = (out, type_meta);
-        todo!()
+        out.reserve(self.len(type_meta));
+        match type_meta {
+            Some((kind, api_version)) => {
+                out.extend_from_slice(b"{\"kind\":\"");
+                out.extend_from_slice(kind.as_bytes());
+                out.extend_from_slice(b"\",\"apiVersion\":\"");
+                out.extend_from_slice(api_version.as_bytes());
+                out.push(b'"');
+                if !self.is_bare() {
+                    out.push(b',');
+                }
+            }
+            None => out.push(b'{'),
+        }
+        out.extend_from_slice(&self.bytes[self.cuts.body..self.cuts.splice]);
+        out.extend_from_slice(self.version.text());
+        out.extend_from_slice(&self.bytes[self.cuts.splice..]);
+    }
+
+    /// Appends the value of `metadata`, an object: what partial representations are made of.
+    pub fn write_metadata(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.bytes[self.cuts.metadata..self.cuts.splice]);
+        out.extend_from_slice(self.version.text());
+        out.extend_from_slice(&self.bytes[self.cuts.splice..self.cuts.metadata_end]);
+    }
+
+    fn is_bare(&self) -> bool {
+        self.bytes.get(self.cuts.body) == Some(&b'}')
+    }
+}
+
+/// `{"kind":"","apiVersion":""` without the comma that follows.
+const HEAD_BYTES: usize = 26;
+
+/// `,"resourceVersion":"18446744073709551615",`
+const VERSION_BYTES_MAX: usize = 42;
+
+/// The spliced text, made once.
+#[derive(Clone, Copy, Debug)]
+struct Version {
+    bytes: [u8; VERSION_BYTES_MAX],
+    len: u8,
+}
+
+impl Version {
+    fn new(revision: u64, comma: Comma) -> Self {
+        let mut version = Self { bytes: [0; VERSION_BYTES_MAX], len: 0 };
+        if revision == 0 {
+            return version;
+        }
+        if comma == Comma::Before {
+            version.push(b",");
+        }
+        version.push(b"\"resourceVersion\":\"");
+        let mut digits = [0u8; 20];
+        let mut at = digits.len();
+        let mut left = revision;
+        while left > 0 {
+            at -= 1;
+            digits[at] = b'0' + (left % 10) as u8;
+            left /= 10;
+        }
+        version.push(&digits[at..]);
+        version.push(b"\"");
+        if comma == Comma::After {
+            version.push(b",");
+        }
+        version
+    }
+
+    fn push(&mut self, text: &[u8]) {
+        let start = usize::from(self.len);
+        self.bytes[start..start + text.len()].copy_from_slice(text);
+        self.len += text.len() as u8;
+    }
+
+    fn text(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::{FieldPaths, ObjectFacts};
+
+    #[test]
+    fn written_forms() {
+        let kind = Some(("ConfigMap", "v1"));
+        for (stored, revision, type_meta, want) in [
+            (
+                r#"{"kind":"K","apiVersion":"g/v","metadata":{"name":"a","uid":"u","labels":{"x":"y"}},"data":{}}"#,
+                17,
+                kind,
+                r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","uid":"u","resourceVersion":"17","labels":{"x":"y"}},"data":{}}"#,
+            ),
+            (
+                r#"{"kind":"K","apiVersion":"g/v","metadata":{"name":"a"}}"#,
+                u64::MAX,
+                None,
+                r#"{"metadata":{"name":"a","resourceVersion":"18446744073709551615"}}"#,
+            ),
+            (
+                r#"{"kind":"K","apiVersion":"g/v","metadata":{"name":"a"}}"#,
+                0,
+                None,
+                r#"{"metadata":{"name":"a"}}"#,
+            ),
+            (
+                r#"{"metadata":{}}"#,
+                1,
+                kind,
+                r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"resourceVersion":"1"}}"#,
+            ),
+            (r#"{"metadata":{"x":1}}"#, 1, None, r#"{"metadata":{"resourceVersion":"1","x":1}}"#),
+        ] {
+            let facts = ObjectFacts::derive(stored.as_bytes(), &FieldPaths::default());
+            let presented = Presented::new(Bytes::from_static(stored.as_bytes()), facts.cuts, revision);
+            let mut out = Vec::new();
+            presented.write(&mut out, type_meta);
+            assert_eq!(String::from_utf8(out.clone()).unwrap(), want);
+            assert_eq!(out.len(), presented.len(type_meta), "{want}");
+        }
     }
 }

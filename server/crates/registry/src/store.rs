@@ -1,6 +1,7 @@
 //! The store of one resource: the strategy order of every verb around the storage engine.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use apiwright_json::Value;
 use apiwright_meta::fields::FieldSelector;
@@ -10,153 +11,24 @@ use apiwright_storage::{Entry, Revision, Storage};
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
-use crate::facts::ObjectFacts;
-use crate::present::Presented;
+use crate::facts::FieldPaths;
 use crate::resource::Resource;
 
-/// The store of one resource of one version.
+/// The store of one resource of one version. Each verb has its file; this one has what they share.
+#[derive(Clone)]
 pub struct Store {
     /// What is stored.
     pub resource: Arc<Resource>,
     /// Where.
     pub storage: Arc<dyn Storage>,
+    pub(crate) fields: Arc<FieldPaths>,
 }
 
 impl Store {
     /// The store of a resource in an engine.
     pub fn new(resource: Arc<Resource>, storage: Arc<dyn Storage>) -> Self {
-        Self { resource, storage }
-    }
-
-    /// One object. `namespace` is empty for cluster-scoped resources.
-    ///
-    /// # Errors
-    /// 404, 504 for a resourceVersion that has not happened, 500 where storage fails.
-    pub async fn get(&self, namespace: &str, name: &str, freshness: Freshness) -> Result<Arc<Entry>> {
-        let _ = (namespace, name, freshness);
-        todo!()
-    }
-
-    /// The objects of a selection, or a page of them.
-    ///
-    /// # Errors
-    /// 400 for bad tokens, 410 where the past is forgotten, 504 for the future, 500 where storage fails.
-    pub async fn list(
-        &self,
-        selection: &Selection,
-        freshness: Freshness,
-        paging: &Paging,
-    ) -> Result<ListPage> {
-        let _ = (selection, freshness, paging);
-        todo!()
-    }
-
-    /// What happens to the objects of a selection.
-    ///
-    /// # Errors
-    /// What can be told before the stream starts; later failures are the stream's last item.
-    pub async fn watch(&self, selection: Selection, options: WatchOptions) -> Result<WatchStream> {
-        let _ = (selection, options);
-        todo!()
-    }
-
-    /// Stores a new object (served version, normal form, mutating admission done; metadata.name or
-    /// generateName as the client gave it). `check` runs on the object as it would be stored.
-    ///
-    /// # Errors
-    /// 400, 409, 422, whatever `check` says, 500 where storage fails.
-    pub async fn create(
-        &self,
-        write: &WriteOptions,
-        namespace: &str,
-        object: Value,
-        check: &dyn Check,
-    ) -> Result<Written> {
-        let _ = (write, namespace, object, check);
-        todo!()
-    }
-
-    /// Replaces an object by what `transform` makes of it; creates it where the strategy or
-    /// [`WriteOptions::allow_create`] permits (then `check` gets no old object).
-    ///
-    /// # Errors
-    /// 404, 409, 422, whatever `transform` and `check` say, 500 where storage fails.
-    pub async fn update(
-        &self,
-        write: &WriteOptions,
-        namespace: &str,
-        name: &str,
-        transform: &mut dyn Transform,
-        check: &dyn Check,
-    ) -> Result<Written> {
-        let _ = (write, namespace, name, transform, check);
-        todo!()
-    }
-
-    /// Deletes an object, or marks it where finalizers or a grace period hold it.
-    ///
-    /// # Errors
-    /// 404, 409 for preconditions, whatever `check` says, 500 where storage fails.
-    pub async fn delete(
-        &self,
-        write: &WriteOptions,
-        namespace: &str,
-        name: &str,
-        options: &DeleteOptions,
-        check: &dyn Check,
-    ) -> Result<Deleted> {
-        let _ = (write, namespace, name, options, check);
-        todo!()
-    }
-
-    /// Deletes what is selected, one after the other. Gives the list as it was before.
-    ///
-    /// # Errors
-    /// The first failure other than 404.
-    pub async fn delete_collection(
-        &self,
-        write: &WriteOptions,
-        selection: &Selection,
-        freshness: Freshness,
-        paging: &Paging,
-        options: &DeleteOptions,
-        check: &dyn Check,
-    ) -> Result<ListPage> {
-        let _ = (write, selection, freshness, paging, options, check);
-        todo!()
-    }
-
-    /// What was derived from a stored object: name, labels, offsets. Cheap after the first call.
-    pub fn facts<'a>(&self, entry: &'a Entry) -> &'a ObjectFacts {
-        let _ = entry;
-        todo!()
-    }
-
-    /// An entry ready to be written out in this store's version, with its resourceVersion.
-    ///
-    /// # Errors
-    /// 500 where the object cannot be converted.
-    pub fn present(&self, entry: &Arc<Entry>) -> Result<Presented> {
-        let _ = entry;
-        todo!()
-    }
-
-    /// As [`Store::present`], with another resourceVersion: DELETED events carry that of the deletion.
-    ///
-    /// # Errors
-    /// As [`Store::present`].
-    pub fn present_at(&self, entry: &Arc<Entry>, revision: Revision) -> Result<Presented> {
-        let _ = (entry, revision);
-        todo!()
-    }
-
-    /// An entry decoded, in this store's version, with its resourceVersion.
-    ///
-    /// # Errors
-    /// 500 where what is stored cannot be decoded or converted.
-    pub fn decode(&self, entry: &Arc<Entry>) -> Result<Value> {
-        let _ = entry;
-        todo!()
+        let fields = Arc::new(FieldPaths::of(&resource));
+        Self { resource, storage, fields }
     }
 }
 
@@ -225,10 +97,13 @@ pub enum WatchEvent {
 pub struct WatchOptions {
     /// `resourceVersion`: `None` where it is unset.
     pub from: Option<Revision>,
-    /// `sendInitialEvents`.
+    /// Whether the objects that are there come first: `sendInitialEvents`, which upstream's defaults
+    /// set where the query has no resourceVersion or `0`.
     pub initial_events: bool,
     /// `allowWatchBookmarks`.
     pub bookmarks: bool,
+    /// When the caller ends the watch: a last bookmark comes shortly before.
+    pub timeout: Option<Duration>,
 }
 
 /// The events of a watch. An error ends it and goes to the client as an ERROR event.

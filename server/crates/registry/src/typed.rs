@@ -1,4 +1,12 @@
-//! Typed objects: the structs that codegen emits for kinds that Rust touches.
+//! Types by name: the tables of the specs, and the structs that codegen emits for kinds that Rust touches.
+
+use std::sync::Arc;
+
+use apiwright_schema::{Ref, Struct};
+
+/// Finds a named type of the specs, by its OpenAPI definition name: those that resources share
+/// (Status, DeleteOptions, Scale).
+pub type Types = Arc<dyn Fn(&str) -> Option<Ref<Struct>> + Send + Sync>;
 
 /// A struct that is one kind's object. Derived: `#[derive(Resource)]` of `apiwright-macros`.
 pub trait TypedResource {
@@ -22,6 +30,10 @@ pub trait TypedResource {
 
     /// `apps/v1`, or `v1` in the core group.
     fn api_version() -> String {
-        if Self::GROUP.is_empty() { Self::VERSION.into() } else { format!("{}/{}", Self::GROUP, Self::VERSION) }
+        if Self::GROUP.is_empty() {
+            Self::VERSION.into()
+        } else {
+            format!("{}/{}", Self::GROUP, Self::VERSION)
+        }
     }
 }

@@ -1,0 +1,210 @@
+//! Deleting an object: at once, or marked until its grace period and its finalizers are over.
+
+use std::sync::Arc;
+
+use apiwright_json::Value;
+use apiwright_meta::status::Result;
+use apiwright_meta::{Status, object};
+use apiwright_storage::{Annex, At, Change, Entry, Expect, Key, Outcome, Revision};
+
+use crate::clock;
+use crate::deletion::{self, Begin};
+use crate::hooks::DeletionStep;
+use crate::store::{Check, DeleteOptions, Deleted, Store, WriteOptions};
+use crate::update::in_place_of;
+
+impl Store {
+    /// Deletes an object, or marks it where finalizers or a grace period hold it.
+    ///
+    /// # Errors
+    /// 404, 409 for preconditions, whatever `check` says, 500 where storage fails.
+    pub async fn delete(
+        &self,
+        write: &WriteOptions,
+        namespace: &str,
+        name: &str,
+        options: &DeleteOptions,
+        check: &dyn Check,
+    ) -> Result<Deleted> {
+        let key = self.key(namespace, name)?;
+        let deletion = Deletion { store: self, write, name, key: &key, check };
+        let mut options = options.clone();
+        let mut current = deletion.read().await?;
+        loop {
+            let entry = current.ok_or_else(|| Status::not_found(&self.resource.group_resource(), name))?;
+            match deletion.round(entry, &mut options).await? {
+                Round::Done(deleted) => return Ok(deleted),
+                Round::Again(now) => current = now,
+            }
+        }
+    }
+}
+
+/// What one round of a deletion came to.
+enum Round {
+    Done(Deleted),
+    /// Somebody else was faster; this is there now.
+    Again(Option<Arc<Entry>>),
+}
+
+/// What storing a mark came to.
+enum Marked {
+    Stored(Arc<Entry>),
+    Again(Option<Arc<Entry>>),
+}
+
+/// One deletion under way.
+struct Deletion<'a> {
+    store: &'a Store,
+    write: &'a WriteOptions,
+    name: &'a str,
+    key: &'a Key,
+    check: &'a dyn Check,
+}
+
+impl Deletion<'_> {
+    async fn read(&self) -> Result<Option<Arc<Entry>>> {
+        let read = self.store.storage.get(self.key, At::Latest).await;
+        let (_, current) = read.map_err(|error| self.store.storage_error(error, "delete"))?;
+        Ok(current)
+    }
+
+    async fn round(&self, entry: Arc<Entry>, options: &mut DeleteOptions) -> Result<Round> {
+        let store = self.store;
+        let hooks = &*store.resource.hooks;
+        let old = store.decode(&entry)?;
+        let mut object = old.clone();
+        match hooks.begin_deletion(&mut object) {
+            DeletionStep::Delete => {}
+            DeletionStep::Mark => return self.mark_first(&entry, &old, object, options).await,
+            DeletionStep::Wait => {
+                self.check_stored(&old, options)?;
+                return Ok(Round::Done(Deleted::Marked(entry)));
+            }
+        }
+
+        deletion::check_preconditions(&store.resource, &old, options)?;
+        let now = clock::now();
+        let graceful = store.resource.strategy.graceful_delete;
+        let begin = deletion::begin(graceful, hooks, &mut object, options, now);
+        if begin == Begin::Pending {
+            return Ok(Round::Done(Deleted::Marked(entry)));
+        }
+        let finalizers = deletion::finalizers_for(&object, options.propagation);
+        let held = object::finalizers(&object).next().is_some();
+        if begin == Begin::Immediate && !held && finalizers.is_none() {
+            return self.delete_now(entry, &old).await;
+        }
+
+        self.check.check(None, Some(&old)).await?;
+        if let Some(finalizers) = finalizers {
+            object::set_finalizers(&mut object, finalizers);
+        }
+        let held = object::finalizers(&object).next().is_some();
+        match begin {
+            Begin::Immediate if !held => return self.delete_now(entry, &old).await,
+            Begin::Immediate => deletion::mark_as_deleting(&mut object, now),
+            Begin::Graceful(_) | Begin::Pending => {}
+        }
+        let entry = match self.store_mark(&entry, &old, &object).await? {
+            Marked::Stored(entry) => entry,
+            Marked::Again(now) => return Ok(Round::Again(now)),
+        };
+        if held || matches!(begin, Begin::Graceful(seconds) if seconds > 0) {
+            return Ok(Round::Done(Deleted::Marked(entry)));
+        }
+        if self.write.dry_run {
+            return Ok(Round::Done(Deleted::Gone(entry)));
+        }
+        // The mark is this request's own change: a precondition on the version before it is met.
+        if options.resource_version.is_some() {
+            options.resource_version = Some(entry.mod_revision.to_string());
+        }
+        let marked = store.decode(&entry)?;
+        match self.delete_now(Arc::clone(&entry), &marked).await? {
+            Round::Again(None) => Ok(Round::Done(Deleted::Gone(entry))),
+            round => Ok(round),
+        }
+    }
+
+    /// Deletes what nothing holds.
+    async fn delete_now(&self, entry: Arc<Entry>, old: &Value) -> Result<Round> {
+        self.check.check(None, Some(old)).await?;
+        if self.write.dry_run {
+            return Ok(Round::Done(Deleted::Gone(entry)));
+        }
+        let expect = Expect::Revision(entry.mod_revision);
+        let outcome = self.store.storage.commit(Arc::clone(self.key), expect, Change::Delete).await;
+        match outcome.map_err(|error| self.store.storage_error(error, "delete"))? {
+            Outcome::Done { revision, .. } => Ok(Round::Done(Deleted::Gone(at_revision(&entry, revision)))),
+            Outcome::Mismatch { current, .. } => Ok(Round::Again(current)),
+        }
+    }
+
+    /// Stores what a hook made of an object that is to wait (a namespace that is to be emptied).
+    async fn mark_first(
+        &self,
+        entry: &Arc<Entry>,
+        old: &Value,
+        mut object: Value,
+        options: &DeleteOptions,
+    ) -> Result<Round> {
+        self.check_stored(old, options)?;
+        self.check.check(None, Some(old)).await?;
+        if object::deletion_timestamp(&object).is_none() {
+            object::set_deletion(&mut object, Some(&clock::format(clock::now())), None);
+        }
+        if let Some(finalizers) = deletion::finalizers_for(&object, options.propagation) {
+            object::set_finalizers(&mut object, finalizers);
+        }
+        Ok(match self.store_mark(entry, old, &object).await? {
+            Marked::Stored(entry) => Round::Done(Deleted::Marked(entry)),
+            Marked::Again(now) => Round::Again(now),
+        })
+    }
+
+    /// Preconditions of objects that wait: upstream words them as storage does.
+    fn check_stored(&self, old: &Value, options: &DeleteOptions) -> Result<()> {
+        let checks = [
+            ("UID", object::uid(old), options.uid.as_deref()),
+            ("ResourceVersion", object::resource_version(old), options.resource_version.as_deref()),
+        ];
+        for (what, stored, wanted) in checks {
+            if let Some(wanted) = wanted.filter(|wanted| *wanted != stored) {
+                let why = format!(
+                    "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {stored}"
+                );
+                return Err(Status::conflict(&self.store.resource.group_resource(), self.name, why));
+            }
+        }
+        Ok(())
+    }
+
+    async fn store_mark(&self, entry: &Arc<Entry>, old: &Value, object: &Value) -> Result<Marked> {
+        if object == old {
+            return Ok(Marked::Stored(Arc::clone(entry)));
+        }
+        let value = self.store.encode(object)?;
+        if self.write.dry_run {
+            return Ok(Marked::Stored(in_place_of(entry, value)));
+        }
+        let expect = Expect::Revision(entry.mod_revision);
+        let outcome = self.store.storage.commit(Arc::clone(self.key), expect, self.store.put(value)).await;
+        Ok(match outcome.map_err(|error| self.store.storage_error(error, "update"))? {
+            Outcome::Done { entry, .. } => Marked::Stored(entry),
+            Outcome::Mismatch { current, .. } => Marked::Again(current),
+        })
+    }
+}
+
+/// An object as it last was, with the revision of its deletion.
+fn at_revision(entry: &Entry, revision: Revision) -> Arc<Entry> {
+    Arc::new(Entry {
+        key: Arc::clone(&entry.key),
+        value: entry.value.clone(),
+        create_revision: entry.create_revision,
+        mod_revision: revision,
+        version: entry.version,
+        annex: Annex::default(),
+    })
+}

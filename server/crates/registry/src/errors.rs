@@ -1,0 +1,45 @@
+//! Storage errors as Statuses: one exhaustive map for each kind of operation.
+
+use apiwright_meta::{GroupResource, Status};
+use apiwright_storage::{Error, Revision};
+
+/// What a failed read or write of single objects is answered with.
+pub(crate) fn of_storage(error: Error, resource: &GroupResource, operation: &str) -> Box<Status> {
+    match error {
+        Error::Compacted { .. } => Status::expired(LIST_TOO_OLD),
+        Error::Future { requested, newest } => too_large(requested, newest),
+        Error::Unavailable(why) => {
+            tracing::warn!(why, operation, %resource, "storage is unavailable");
+            Status::server_timeout(resource, operation, 2)
+        }
+        Error::Full(why) => {
+            tracing::warn!(why, operation, %resource, "storage is full");
+            Status::unclassified("etcdserver: mvcc: database space exceeded")
+        }
+        Error::Corrupt(why) => {
+            tracing::error!(why, operation, %resource, "storage is corrupt");
+            Status::internal("storage is corrupt")
+        }
+        Error::Unknown(why) => {
+            tracing::warn!(why, operation, %resource, "the outcome of a write is unknown");
+            Status::unclassified("etcdserver: request timed out")
+        }
+    }
+}
+
+/// 504: a revision that has not happened.
+pub(crate) fn too_large(requested: Revision, newest: Revision) -> Box<Status> {
+    Status::too_large_resource_version(requested, newest, 1)
+}
+
+/// A list at a revision that is forgotten.
+pub(crate) const LIST_TOO_OLD: &str = "The resourceVersion for the provided list is too old.";
+
+/// A continue token whose revision is forgotten, where a new one could be made.
+pub(crate) const TOKEN_TOO_OLD: &str = "The provided continue parameter is too old \
+    to display a consistent list result. You can start a new list without \
+    the continue parameter, or use the continue token in this response to \
+    retrieve the remainder of the results. Continuing with the provided \
+    token results in an inconsistent list - objects that were created, \
+    modified, or deleted between the time the first chunk was returned \
+    and now may show up in the list.";

@@ -1,0 +1,184 @@
+//! Reading many objects: pages of one moment, selectors on facts, continue tokens.
+
+use std::sync::Arc;
+
+use apiwright_meta::Status;
+use apiwright_meta::status::Result;
+use apiwright_storage::{At, Entry, Error, Range, Revision};
+
+use crate::errors;
+use crate::selection::Matcher;
+use crate::store::{Freshness, ListPage, Paging, Selection, Store};
+use crate::token::Token;
+
+/// How many entries a step reads at most, however sparse the selection is.
+const STEP_MAX: usize = 10_000;
+
+impl Store {
+    /// The objects of a selection, or a page of them.
+    ///
+    /// # Errors
+    /// 400 for bad tokens, 410 where the past is forgotten, 504 for the future, 500 where storage fails.
+    pub async fn list(
+        &self,
+        selection: &Selection,
+        freshness: Freshness,
+        paging: &Paging,
+    ) -> Result<ListPage> {
+        let matcher = Matcher::new(self, selection);
+        if !paging.token.is_empty() {
+            let token = Token::decode(&paging.token)?;
+            if !matches!(freshness, Freshness::Latest | Freshness::Any) {
+                return Err(Status::bad_request(
+                    "specifying resource version is not allowed when using continue",
+                ));
+            }
+            let prefix = self.key_prefix(&selection.namespace);
+            let at = u64::try_from(token.revision).map_or(At::Latest, At::Revision);
+            let walk = Walk { store: self, matcher: &matcher, prefix, limit: paging.limit };
+            return walk.from_token(&token, at).await;
+        }
+        let namespace = self.scope_of(selection, &matcher);
+        if let Some(name) = matcher.single_name()
+            && let Ok(key) = self.key(&namespace, name)
+        {
+            return self.list_one(&key, freshness, &matcher).await;
+        }
+        let limit = if freshness == Freshness::Any { 0 } else { paging.limit };
+        let walk = Walk { store: self, matcher: &matcher, prefix: self.key_prefix(&namespace), limit };
+        walk.read(None, freshness.at(), freshness, Vec::new()).await
+    }
+
+    /// The namespace that a selection is about: the request's, or the one that its fields demand.
+    pub(crate) fn scope_of(&self, selection: &Selection, matcher: &Matcher) -> String {
+        if !selection.namespace.is_empty() {
+            return selection.namespace.clone();
+        }
+        let valid = |name: &&str| {
+            !name.is_empty()
+                && name.len() <= 63
+                && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        };
+        matcher.single_namespace().filter(valid).unwrap_or_default().to_owned()
+    }
+
+    /// A list that at most one object can be in.
+    async fn list_one(&self, key: &str, freshness: Freshness, matcher: &Matcher) -> Result<ListPage> {
+        let read = self.storage.get(key, freshness.at()).await;
+        let (revision, entry) = read.map_err(|error| self.storage_error(error, "list"))?;
+        freshness.check(revision)?;
+        let entries = entry.into_iter().filter(|entry| matcher.matches(self, entry)).collect();
+        Ok(ListPage { revision, entries, token: String::new(), remaining: None })
+    }
+}
+
+impl Freshness {
+    /// The moment to read at.
+    fn at(self) -> At {
+        match self {
+            Self::Exact(revision) => At::Revision(revision),
+            Self::Latest | Self::Any | Self::NotOlderThan(_) => At::Latest,
+        }
+    }
+
+    /// Whether what was read is new enough.
+    pub(crate) fn check(self, read: Revision) -> Result<()> {
+        match self {
+            Self::NotOlderThan(wanted) if wanted > read => Err(errors::too_large(wanted, read)),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A walk over the keys below a prefix.
+struct Walk<'a> {
+    store: &'a Store,
+    matcher: &'a Matcher,
+    prefix: String,
+    /// 0 for none.
+    limit: usize,
+}
+
+impl Walk<'_> {
+    /// Goes on where a token says.
+    async fn from_token(&self, token: &Token, at: At) -> Result<ListPage> {
+        let start = format!("{}{}", self.prefix, token.start);
+        let read = match start.strip_suffix('\0') {
+            Some(after) => self.read(Some(after.to_owned()), at, Freshness::Latest, Vec::new()).await,
+            None => self.from_key(&start, at).await,
+        };
+        // The way on from a forgotten moment is the present; the client decides whether to take it.
+        read.map_err(|mut status| {
+            if status.message == errors::LIST_TOO_OLD {
+                status.message = errors::TOKEN_TOO_OLD.into();
+                status.continue_token = Token { revision: -1, start: token.start.clone() }.encode();
+            }
+            status
+        })
+    }
+
+    /// From a key on, including it. Tokens made here never ask for that.
+    async fn from_key(&self, start: &str, at: At) -> Result<ListPage> {
+        let read = self.store.storage.get(start, at).await;
+        let (revision, entry) = read.map_err(|error| self.store.storage_error(error, "list"))?;
+        let first = entry.into_iter().filter(|entry| self.matcher.matches(self.store, entry)).collect();
+        self.read(Some(start.to_owned()), At::Revision(revision), Freshness::Latest, first).await
+    }
+
+    /// Reads until the page is full or the range ends. With selectors, steps grow, so that sparse
+    /// selections do not cost a step for each object.
+    async fn read(
+        &self,
+        mut after: Option<String>,
+        mut at: At,
+        freshness: Freshness,
+        mut entries: Vec<Arc<Entry>>,
+    ) -> Result<ListPage> {
+        let mut step = self.limit;
+        loop {
+            let range = Range { prefix: &self.prefix, after: after.as_deref(), limit: step, at };
+            let page = self.store.storage.range(range).await.map_err(|error| self.error(error, at))?;
+            freshness.check(page.revision)?;
+            at = At::Revision(page.revision);
+            let fetched = page.entries.len();
+            let mut read = 0;
+            let mut last = None;
+            for entry in page.entries {
+                if self.limit > 0 && entries.len() >= self.limit {
+                    break;
+                }
+                read += 1;
+                last = Some(Arc::clone(&entry.key));
+                if self.matcher.matches(self.store, &entry) {
+                    entries.push(entry);
+                }
+            }
+            let left = page.remaining + (fetched - read) as u64;
+            let full = self.limit > 0 && entries.len() >= self.limit;
+            let end = ListPage {
+                revision: page.revision,
+                entries: Vec::new(),
+                token: String::new(),
+                remaining: None,
+            };
+            let Some(last) = last.filter(|_| left > 0) else {
+                return Ok(ListPage { entries, ..end });
+            };
+            if full {
+                let start = format!("{}\0", &last[self.prefix.len()..]);
+                let token = Token { revision: page.revision as i64, start }.encode();
+                let remaining = self.matcher.is_empty().then_some(left);
+                return Ok(ListPage { entries, token, remaining, ..end });
+            }
+            after = Some(last.to_string());
+            step = (step * 2).min(STEP_MAX);
+        }
+    }
+
+    fn error(&self, error: Error, at: At) -> Box<Status> {
+        match (error, at) {
+            (Error::Future { newest, .. }, At::Revision(wanted)) => errors::too_large(wanted, newest),
+            (error, _) => self.store.storage_error(error, "list"),
+        }
+    }
+}

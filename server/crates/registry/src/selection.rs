@@ -1,0 +1,123 @@
+//! Whether a stored object is in a selection: selectors evaluated on facts.
+
+use std::borrow::Cow;
+
+use apiwright_meta::labels::LabelSelector;
+use apiwright_storage::Entry;
+
+use crate::facts::ObjectFacts;
+use crate::store::{Selection, Store};
+
+/// A selection made ready for one resource.
+#[derive(Clone, Debug)]
+pub(crate) struct Matcher {
+    labels: LabelSelector,
+    fields: Vec<FieldTest>,
+}
+
+#[derive(Clone, Debug)]
+struct FieldTest {
+    field: Field,
+    value: String,
+    negated: bool,
+}
+
+/// A field that a selector names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    Name,
+    Namespace,
+    /// The index in the resource's selectable fields.
+    Selectable(usize),
+    /// None that the resource has: always empty.
+    Unknown,
+}
+
+impl Matcher {
+    /// For a resource's objects.
+    pub(crate) fn new(store: &Store, selection: &Selection) -> Self {
+        let field = |name: &str| match name {
+            "metadata.name" => Field::Name,
+            "metadata.namespace" => Field::Namespace,
+            _ => store
+                .resource
+                .selectable
+                .iter()
+                .position(|one| *one.name == *name)
+                .map_or(Field::Unknown, Field::Selectable),
+        };
+        Self {
+            labels: selection.labels.clone(),
+            fields: selection
+                .fields
+                .requirements
+                .iter()
+                .map(|one| FieldTest {
+                    field: field(&one.field),
+                    value: one.value.clone(),
+                    negated: one.negated,
+                })
+                .collect(),
+        }
+    }
+
+    /// Whether everything matches.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.labels.is_empty() && self.fields.is_empty()
+    }
+
+    /// The only name that can match.
+    pub(crate) fn single_name(&self) -> Option<&str> {
+        self.exact(Field::Name)
+    }
+
+    /// The only namespace that can match.
+    pub(crate) fn single_namespace(&self) -> Option<&str> {
+        self.exact(Field::Namespace)
+    }
+
+    fn exact(&self, field: Field) -> Option<&str> {
+        self.fields.iter().find(|test| test.field == field && !test.negated).map(|test| &*test.value)
+    }
+
+    /// Whether an entry is in the selection.
+    pub(crate) fn matches(&self, store: &Store, entry: &Entry) -> bool {
+        if self.is_empty() {
+            return true;
+        }
+        let facts = store.facts(entry);
+        self.labels.matches(|key| facts.label(key)) && self.fields_match(store, entry, facts)
+    }
+
+    fn fields_match(&self, store: &Store, entry: &Entry, facts: &ObjectFacts) -> bool {
+        let mut values = None;
+        self.fields.iter().all(|test| {
+            let value: &str = match test.field {
+                Field::Name => &facts.name,
+                Field::Namespace => &facts.namespace,
+                Field::Unknown => "",
+                Field::Selectable(at) => values
+                    .get_or_insert_with(|| store.field_values(entry, facts))
+                    .get(at)
+                    .map_or("", |value| value.as_str()),
+            };
+            (value == test.value) != test.negated
+        })
+    }
+}
+
+impl Store {
+    /// The values of this resource's selectable fields. Those in the annex are another's where two
+    /// resources share their objects; then they are looked up anew.
+    fn field_values<'a>(
+        &self,
+        entry: &Entry,
+        facts: &'a ObjectFacts,
+    ) -> Cow<'a, [compact_str::CompactString]> {
+        if facts.fields.of == self.fields.id {
+            Cow::Borrowed(&facts.fields.values)
+        } else {
+            Cow::Owned(self.fields.values(&entry.value).into_vec())
+        }
+    }
+}
