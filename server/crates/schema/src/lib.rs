@@ -10,6 +10,7 @@ pub mod decode;
 pub mod defaults;
 pub mod fieldset;
 pub mod managed;
+pub mod patch;
 pub mod table;
 #[cfg(test)]
 mod testing;

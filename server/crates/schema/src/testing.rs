@@ -149,7 +149,7 @@ pub(crate) fn object_meta() -> Ref<Struct> {
             field("namespace", string()),
             field("uid", Shape::String(text("types.UID"))),
             field("generation", Shape::Int64),
-            field("creationTimestamp", Shape::Time),
+            field("creationTimestamp", Shape::Time).pointer(),
             field("deletionTimestamp", Shape::Time).pointer(),
             field("labels", map(string())),
             field("annotations", map(string())),

@@ -99,6 +99,22 @@ pub fn decode_plain(
     Ok(Decoded { value, strict })
 }
 
+/// Decodes a value that is no object.
+///
+/// # Errors
+/// As [`decode`].
+pub fn decode_at(
+    node: &Node,
+    value: Value,
+    duplicates: &Duplicates,
+    source: Source,
+) -> Result<Decoded, Error> {
+    let mut walk = Walk::new(source, &duplicates.0);
+    let value = walk.at(node, value)?;
+    let strict = walk.finish()?;
+    Ok(Decoded { value, strict })
+}
+
 /// Brings an object that was made from one in normal form, by a patch for instance, back to it.
 ///
 /// # Errors
@@ -109,7 +125,10 @@ pub fn normalise(ty: &Struct, kind: ObjectKind<'_>, value: Value, source: Source
 
 /// Brings a value that fits its place to normal form; one that does not fit stays as it is.
 pub(crate) fn settle(node: &Node, value: Value) -> Value {
-    Walk::new(Source::Json, &[]).settle(node, value)
+    match decode_at(node, value.clone(), &Duplicates::default(), Source::Json) {
+        Ok(decoded) => decoded.value,
+        Err(_) => value,
+    }
 }
 
 /// Brings the members of an object in normal form, to which some were added at the end, back into

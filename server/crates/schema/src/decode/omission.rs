@@ -4,16 +4,12 @@ use apiwright_json::{Object, Str, Value};
 
 use crate::{Field, Node, Ref, Shape, Struct, Text};
 
-/// The one field of the API that Go leaves out although it is a struct (`omitzero`).
-const OMITTED_WHEN_ZERO: &str = "creationTimestamp";
-
 /// What stands for a field that the body leaves out; `None` where it stays out.
 pub(crate) fn absent(field: &Field) -> Option<Value> {
     if field.pointer {
         return field.keep.then_some(Value::Null);
     }
-    (field.keep || is_go_struct(&field.node.shape) && &*field.name != OMITTED_WHEN_ZERO)
-        .then(|| zero(&field.node))
+    (field.keep || is_go_struct(&field.node.shape)).then(|| zero(&field.node))
 }
 
 /// Whether a value that the body gives is left out all the same, being what Go calls empty.
@@ -24,7 +20,7 @@ pub(crate) fn omits(field: &Field, value: &mut Value) -> bool {
         return false;
     }
     let empty = match value {
-        Value::Null => !is_go_struct(&field.node.shape) || &*field.name == OMITTED_WHEN_ZERO,
+        Value::Null => !is_go_struct(&field.node.shape),
         Value::Bool(truth) => !*truth,
         Value::Int(number) => *number == 0 && !is_go_struct(&field.node.shape),
         Value::Float(number) => *number == 0.0,

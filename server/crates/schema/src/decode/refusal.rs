@@ -31,6 +31,15 @@ pub fn strict<S: AsRef<str>>(faults: &[S]) -> String {
     format!("strict decoding error: {}", faults.join(", "))
 }
 
+/// A kind that is none of this server's.
+pub fn no_kind(kind: &str, api_version: &str) -> String {
+    format!(
+        "no kind {} is registered for version {} in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\"",
+        apiwright_meta::field::quoted(kind),
+        apiwright_meta::field::quoted(api_version)
+    )
+}
+
 /// A body that is no JSON, for [`unrecognized`].
 pub fn not_json(why: impl std::fmt::Display) -> String {
     format!("couldn't get version/kind; json parse error: {why}")

@@ -43,13 +43,9 @@ impl<'d> Walk<'d> {
         }
     }
 
-    /// Decodes a literal of a schema.
-    pub(super) fn settle(&mut self, node: &Node, value: Value) -> Value {
-        let given = value.clone();
-        match self.element(node, value, &Trail::ROOT) {
-            Ok(value) if self.mismatch.is_none() => value,
-            _ => given,
-        }
+    /// Decodes a value that is no object.
+    pub(super) fn at(&mut self, node: &Node, value: Value) -> Result<Value, Error> {
+        self.element(node, value, &Trail::ROOT)
     }
 
     /// The strict errors, or the mismatch that outweighs them.
