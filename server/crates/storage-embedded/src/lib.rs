@@ -1,1 +1,156 @@
 //! The default engine: an in-memory multi-version map, made durable by redb.
+//!
+//! All entries live in memory once, in an ordered map whose snapshots are free; disk is only for
+//! durability and is read only at start. One thread writes; reads of the newest revision take no
+//! lock. Invariant: whatever a reader or a watch sees is durable.
+//!
+//! The past is kept in memory only: after a restart, reads and watches begin at the newest
+//! revision, and what is older answers [`Error::Compacted`].
+
+mod batch;
+mod expiry;
+mod history;
+mod hub;
+mod index;
+mod options;
+mod shared;
+mod snapshot;
+mod watch;
+mod writer;
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use apiwright_storage::{
+    At, Change, Entry, Error, Expect, Key, Outcome, Page, Range, Result, Revision, Storage, Watch,
+};
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+pub use options::Options;
+
+use batch::Write;
+use expiry::Deadlines;
+use hub::FIRST_REVISION;
+use shared::Shared;
+use snapshot::{Map, Snapshot};
+use watch::WatchStream;
+use writer::{Request, Writer};
+
+/// The engine.
+#[derive(Debug)]
+pub struct Embedded {
+    shared: Arc<Shared>,
+    requests: Mutex<Option<Sender<Request>>>,
+    writer: Option<JoinHandle<()>>,
+}
+
+impl Embedded {
+    /// An engine that forgets everything when it is dropped.
+    ///
+    /// # Panics
+    /// When the system gives no thread.
+    pub fn memory(options: Options) -> Self {
+        let snapshot = Snapshot { revision: FIRST_REVISION, map: Map::new() };
+        let (sender, receiver) = channel();
+        let shared = Arc::new(Shared::new(snapshot, &options));
+        Self::start(shared, sender, receiver, Deadlines::default(), options)
+            .expect("the system gives a thread")
+    }
+
+    fn start(
+        shared: Arc<Shared>,
+        sender: Sender<Request>,
+        requests: Receiver<Request>,
+        deadlines: Deadlines,
+        options: Options,
+    ) -> std::io::Result<Self> {
+        let writer = Writer { shared: shared.clone(), requests, deadlines, options, progress_due: None };
+        let thread = std::thread::Builder::new().name("storage-writer".into()).spawn(|| writer.run())?;
+        Ok(Self { shared, requests: Mutex::new(Some(sender)), writer: Some(thread) })
+    }
+
+    fn send(&self, request: Request) -> Result<()> {
+        let requests = self.requests.lock();
+        match requests.as_ref().map(|requests| requests.send(request)) {
+            Some(Ok(())) => Ok(()),
+            _ => Err(closed()),
+        }
+    }
+}
+
+impl Storage for Embedded {
+    fn revision(&self) -> BoxFuture<'_, Result<Revision>> {
+        Box::pin(async { self.shared.read(At::Latest, |snapshot| snapshot.revision) })
+    }
+
+    fn get<'a>(&'a self, key: &'a str, at: At) -> BoxFuture<'a, Result<(Revision, Option<Arc<Entry>>)>> {
+        Box::pin(async move {
+            self.shared.read(at, |snapshot| (snapshot.revision, snapshot.map.get(key).cloned()))
+        })
+    }
+
+    fn range<'a>(&'a self, range: Range<'a>) -> BoxFuture<'a, Result<Page>> {
+        Box::pin(async move {
+            self.shared.read(range.at, |snapshot| {
+                snapshot::page(&snapshot.map, snapshot.revision, range.prefix, range.after, range.limit)
+            })
+        })
+    }
+
+    fn commit(&self, key: Key, expect: Expect, change: Change) -> BoxFuture<'_, Result<Outcome>> {
+        Box::pin(async move {
+            self.shared.check()?;
+            let (reply, answer) = oneshot::channel();
+            self.send(Request::Write(Write { key, expect, change, reply }))?;
+            answer.await.unwrap_or_else(|_| Err(Error::Unknown("the storage stopped during the write".into())))
+        })
+    }
+
+    fn watch<'a>(&'a self, prefix: &'a str, after: Revision) -> BoxFuture<'a, Result<Watch>> {
+        Box::pin(async move {
+            let subscriber = self.shared.hub().lock().subscribe(prefix, after)?;
+            Ok(Box::pin(WatchStream::new(self.shared.hub().clone(), subscriber)) as Watch)
+        })
+    }
+
+    fn compact(&self, revision: Revision) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            self.shared.check()?;
+            self.shared.hub().lock().history_mut().compact(revision)
+        })
+    }
+
+    fn health(&self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            self.shared.check()?;
+            self.shared.failure.lock().clone().map_or(Ok(()), Err)
+        })
+    }
+
+    fn close(&self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            let (reply, answer) = oneshot::channel();
+            self.send(Request::Close(reply))?;
+            *self.requests.lock() = None;
+            answer.await.unwrap_or_else(|_| Err(closed()))
+        })
+    }
+}
+
+impl Drop for Embedded {
+    /// Waits for the writer, so that the directory is free afterwards.
+    fn drop(&mut self) {
+        *self.requests.lock() = None;
+        if let Some(writer) = self.writer.take() {
+            // A panic there was reported already, and everyone who waited was told.
+            let _ = writer.join();
+        }
+    }
+}
+
+fn closed() -> Error {
+    Error::Unavailable("the storage is closed".into())
+}

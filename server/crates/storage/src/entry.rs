@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
-/// A store's clock: every write takes the next one. 0 is before the first write.
+/// A store's clock: every write takes the next one. A new store is at 1, so that 0 is free to mean
+/// no revision at all.
 pub type Revision = u64;
 
 /// The key of an entry, `/registry/pods/default/web-0`.

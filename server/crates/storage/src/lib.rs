@@ -111,7 +111,8 @@ pub enum Event {
         /// The revision of the deletion.
         revision: Revision,
     },
-    /// Everything up to this revision has been delivered.
+    /// Everything up to this revision has been delivered. One comes when the watch has caught up
+    /// with the present, others from time to time.
     Progress(Revision),
 }
 
@@ -121,6 +122,15 @@ impl Event {
         match self {
             Self::Put { entry, .. } => entry.mod_revision,
             Self::Delete { revision, .. } | Self::Progress(revision) => *revision,
+        }
+    }
+
+    /// The key that changed; `None` for progress.
+    pub fn key(&self) -> Option<&Key> {
+        match self {
+            Self::Put { entry, .. } => Some(&entry.key),
+            Self::Delete { previous, .. } => Some(&previous.key),
+            Self::Progress(_) => None,
         }
     }
 }
@@ -140,13 +150,16 @@ pub trait Storage: Send + Sync + 'static {
     /// Entries below a prefix.
     fn range<'a>(&'a self, range: Range<'a>) -> BoxFuture<'a, Result<Page>>;
 
-    /// Compares and writes, durably, as one step.
+    /// Compares and writes, durably, as one step. A delete that expects nothing never happens: it
+    /// always answers [`Outcome::Mismatch`].
     fn commit(&self, key: Key, expect: Expect, change: Change) -> BoxFuture<'_, Result<Outcome>>;
 
-    /// Every change below `prefix` with a revision greater than `after`, then those to come.
+    /// Every change below `prefix` with a revision greater than `after`, then those to come. `after`
+    /// may be in the future: what happens until then is left out.
     fn watch<'a>(&'a self, prefix: &'a str, after: Revision) -> BoxFuture<'a, Result<Watch>>;
 
-    /// Forgets the past before `revision`.
+    /// Forgets the past before `revision`, which itself stays readable. [`Error::Compacted`] where
+    /// that has already happened, [`Error::Future`] where the revision is still to come.
     fn compact(&self, revision: Revision) -> BoxFuture<'_, Result<()>>;
 
     /// Whether reads and writes can be served: what the readiness check asks.

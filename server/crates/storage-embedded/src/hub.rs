@@ -1,0 +1,93 @@
+//! Where the writer's changes meet the watches: the window and the index under one lock.
+
+use std::sync::Arc;
+use std::task::Waker;
+
+use apiwright_storage::{Error, Event, Result, Revision};
+
+use crate::Options;
+use crate::history::History;
+use crate::index::Index;
+use crate::watch::Subscriber;
+
+/// The revision of a store that nothing was written to.
+pub(crate) const FIRST_REVISION: Revision = 1;
+
+/// The window and the watches.
+#[derive(Debug)]
+pub(crate) struct Hub {
+    history: History,
+    index: Index,
+    queue_max: usize,
+    closed: Option<Error>,
+    progress: Revision,
+}
+
+impl Hub {
+    pub(crate) fn new(revision: Revision, options: &Options) -> Self {
+        Self {
+            history: History::new(revision, options),
+            index: Index::default(),
+            queue_max: options.watch_queue_events_max.max(1),
+            closed: None,
+            progress: revision,
+        }
+    }
+
+    pub(crate) fn history(&self) -> &History {
+        &self.history
+    }
+
+    pub(crate) fn history_mut(&mut self) -> &mut History {
+        &mut self.history
+    }
+
+    pub(crate) fn queue_max(&self) -> usize {
+        self.queue_max
+    }
+
+    /// Registers a watch of the changes after a revision.
+    pub(crate) fn subscribe(&mut self, prefix: &str, after: Revision) -> Result<Arc<Subscriber>> {
+        if let Some(error) = &self.closed {
+            return Err(error.clone());
+        }
+        // Nothing happened before a store's first revision.
+        let after = after.max(FIRST_REVISION);
+        if after < self.history.floor() {
+            return Err(Error::Compacted { requested: after, oldest: self.history.floor() });
+        }
+        let subscriber = Arc::new(Subscriber::new(prefix, after));
+        self.index.insert(subscriber.clone());
+        Ok(subscriber)
+    }
+
+    pub(crate) fn unsubscribe(&mut self, subscriber: &Arc<Subscriber>) {
+        self.index.remove(subscriber);
+    }
+
+    /// Records changes and queues them; the wakers are to be woken without the lock.
+    pub(crate) fn publish(&mut self, events: Vec<Event>, wakers: &mut Vec<Waker>) {
+        for event in events {
+            if let Some(key) = event.key() {
+                self.index.matching(key, |subscriber| wakers.extend(subscriber.push(&event, self.queue_max)));
+            }
+            self.history.push(event);
+        }
+    }
+
+    /// Tells all watches how far they have come, if that changed.
+    pub(crate) fn report_progress(&mut self, wakers: &mut Vec<Waker>) {
+        let newest = self.history.newest();
+        if newest > self.progress {
+            self.progress = newest;
+            let event = Event::Progress(newest);
+            wakers.extend(self.index.all().filter_map(|subscriber| subscriber.push(&event, self.queue_max)));
+        }
+    }
+
+    /// Ends all watches and accepts no more.
+    pub(crate) fn close(&mut self, error: Error, wakers: &mut Vec<Waker>) {
+        wakers.extend(self.index.all().filter_map(|subscriber| subscriber.end(error.clone())));
+        self.closed = Some(error);
+    }
+}

@@ -1,0 +1,36 @@
+//! What an operator may tune of the engine.
+
+use std::time::Duration;
+
+/// The limits of an engine. The defaults suit a cluster of some hundred nodes.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How many of the newest changes are kept, to read the past and to resume watches from.
+    pub window_events_max: usize,
+    /// How many bytes the values of these changes may have together.
+    pub window_bytes_max: usize,
+    /// How many undelivered changes one watch may hold before it falls back on the window.
+    pub watch_queue_events_max: usize,
+    /// How many writes may share one commit to disk.
+    pub batch_writes_max: usize,
+    /// How many bytes the values of one commit may have before no more writes join it.
+    pub batch_bytes_max: usize,
+    /// How often watches are told how far they have come, if anything was written since.
+    pub progress_interval: Duration,
+    /// How long to wait after a failure of the disk before using it again.
+    pub retry_interval: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            window_events_max: 32_768,
+            window_bytes_max: 64 << 20,
+            watch_queue_events_max: 1024,
+            batch_writes_max: 1024,
+            batch_bytes_max: 8 << 20,
+            progress_interval: Duration::from_secs(5),
+            retry_interval: Duration::from_secs(1),
+        }
+    }
+}

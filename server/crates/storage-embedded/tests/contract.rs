@@ -1,0 +1,16 @@
+//! The embedded engine keeps the storage contract, in memory and on disk.
+
+use std::time::Duration;
+
+use apiwright_storage_embedded::{Embedded, Options};
+use apiwright_storage_testing::contract::Subject;
+
+fn options() -> Options {
+    Options { progress_interval: Duration::from_millis(200), watch_queue_events_max: 64, ..Options::default() }
+}
+
+mod memory {
+    use super::*;
+
+    apiwright_storage_testing::storage_contract!(async |_: &str| Some(Subject::new(Embedded::memory(options()), ())));
+}
