@@ -1,1 +1,1 @@
-//! Snapshot tests of what is generated and served.
+//! Snapshot tests of what is generated and served: see `tests/`, and `cargo insta review`.

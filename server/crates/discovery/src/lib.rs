@@ -13,4 +13,5 @@ pub mod order;
 pub mod source;
 
 
+pub use handler::DiscoveryHandler;
 pub use source::{Discovery, Freshness, Source};

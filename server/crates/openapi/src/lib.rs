@@ -1,1 +1,15 @@
-//! /openapi/v2 and /openapi/v3, built lazily per group version.
+//! OpenAPI: the published schemas and operations, one document per group version
+//! (`/openapi/v3/…`), and the index of them.
+//!
+//! Position: above `discovery`. Invariant: a document is built when it is first asked for after
+//! its group version changed, and shared until the next change; its hash names it.
+
+pub mod document;
+pub mod handler;
+pub mod operations;
+pub mod parameters;
+pub mod schemas;
+pub mod source;
+
+pub use handler::OpenApiHandler;
+pub use source::{Document, OpenApi};

@@ -1,0 +1,28 @@
+//! The core group.
+
+mod config_map;
+mod endpoints;
+mod event;
+mod node;
+mod persistent_volume;
+mod persistent_volume_claim;
+mod pod;
+mod pod_status;
+mod pod_template;
+mod replication_controller;
+mod resource_quota;
+mod secret;
+mod service;
+
+pub use config_map::ConfigMap;
+pub use endpoints::Endpoints;
+pub use event::Event;
+pub use node::Node;
+pub use persistent_volume::PersistentVolume;
+pub use persistent_volume_claim::PersistentVolumeClaim;
+pub use pod::Pod;
+pub use pod_template::PodTemplate;
+pub use replication_controller::ReplicationController;
+pub use resource_quota::ResourceQuota;
+pub use secret::Secret;
+pub use service::Service;

@@ -1,0 +1,66 @@
+//! Nodes.
+
+use std::collections::BTreeSet;
+
+use apiwright_json::Value;
+use apiwright_meta::object;
+use apiwright_registry::Hooks;
+
+use crate::hooks::shared::cells::{self, NONE};
+
+/// The hooks of Nodes.
+#[derive(Debug)]
+pub struct Node;
+
+impl Hooks for Node {
+    fn cell(&self, column: &str, object: &Value) -> Value {
+        match column {
+            "Status" => status(object).into(),
+            "Roles" => roles(object).into(),
+            "Internal-IP" => address(object, "InternalIP").into(),
+            "External-IP" => address(object, "ExternalIP").into(),
+            _ => Value::Null,
+        }
+    }
+}
+
+/// `Ready`, `NotReady`, `Unknown`, with `,SchedulingDisabled` where it is cordoned.
+fn status(object: &Value) -> String {
+    let ready = cells::items(object, &["status", "conditions"])
+        .iter()
+        .find(|condition| condition.text_at(&["type"]) == "Ready")
+        .map(|condition| condition.text_at(&["status"]) == "True");
+    let status = match ready {
+        Some(true) => "Ready",
+        Some(false) => "NotReady",
+        None => "Unknown",
+    };
+    let cordoned = object.at(&["spec", "unschedulable"]).and_then(Value::as_bool).unwrap_or_default();
+    if cordoned { format!("{status},SchedulingDisabled") } else { status.into() }
+}
+
+/// The roles that the labels tell, sorted.
+fn roles(node: &Value) -> String {
+    let mut roles = BTreeSet::new();
+    for (key, value) in object::labels(node) {
+        match key.strip_prefix("node-role.kubernetes.io/") {
+            Some("") => {}
+            Some(role) => {
+                roles.insert(role);
+            }
+            None if key == "kubernetes.io/role" && !value.is_empty() => {
+                roles.insert(value);
+            }
+            None => {}
+        }
+    }
+    cells::join(roles, ",")
+}
+
+fn address(object: &Value, kind: &str) -> String {
+    cells::items(object, &["status", "addresses"])
+        .iter()
+        .find(|address| address.text_at(&["type"]) == kind)
+        .map_or(NONE, |address| address.text_at(&["address"]))
+        .into()
+}

@@ -1,0 +1,57 @@
+//! PersistentVolumes.
+
+use apiwright_json::Value;
+use apiwright_meta::object;
+use apiwright_registry::Hooks;
+use apiwright_registry::hooks::WriteContext;
+
+use crate::hooks::shared::cells;
+
+/// The hooks of PersistentVolumes.
+#[derive(Debug)]
+pub struct PersistentVolume;
+
+impl Hooks for PersistentVolume {
+    fn prepare_create(&self, _context: WriteContext<'_>, object: &mut Value) {
+        if let Some(object) = object.as_object_mut() {
+            object.object("status").insert("phase", "Pending");
+        }
+    }
+
+    fn cell(&self, column: &str, object: &Value) -> Value {
+        match column {
+            "Access Modes" => access_modes(cells::items(object, &["spec", "accessModes"])).into(),
+            "Status" if object::deletion_timestamp(object).is_some() => "Terminating".into(),
+            "Status" => object.text_at(&["status", "phase"]).into(),
+            "Claim" => claim(object).into(),
+            "StorageClass" => storage_class(object).into(),
+            _ => Value::Null,
+        }
+    }
+}
+
+/// `RWO,ROX`, in the order of this table, each once.
+pub(super) fn access_modes(modes: &[Value]) -> String {
+    const SHORT: &[(&str, &str)] = &[
+        ("ReadWriteOnce", "RWO"),
+        ("ReadOnlyMany", "ROX"),
+        ("ReadWriteMany", "RWX"),
+        ("ReadWriteOncePod", "RWOP"),
+    ];
+    let has = |mode: &str| modes.iter().any(|one| one.as_str() == Some(mode));
+    SHORT.iter().filter(|(mode, _)| has(mode)).map(|(_, short)| *short).collect::<Vec<_>>().join(",")
+}
+
+/// The class's name; an annotation named it before the field did.
+pub(super) fn storage_class(volume: &Value) -> &str {
+    object::annotation(volume, "volume.beta.kubernetes.io/storage-class")
+        .unwrap_or_else(|| volume.text_at(&["spec", "storageClassName"]))
+}
+
+/// `namespace/name` of the claim that has it.
+fn claim(object: &Value) -> String {
+    match object.at(&["spec", "claimRef"]) {
+        Some(claim) => format!("{}/{}", claim.text_at(&["namespace"]), claim.text_at(&["name"])),
+        None => String::new(),
+    }
+}

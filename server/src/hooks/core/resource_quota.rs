@@ -1,0 +1,34 @@
+//! ResourceQuotas.
+
+use apiwright_json::Value;
+use apiwright_registry::Hooks;
+
+/// The hooks of ResourceQuotas.
+#[derive(Debug)]
+pub struct ResourceQuota;
+
+impl Hooks for ResourceQuota {
+    fn cell(&self, column: &str, object: &Value) -> Value {
+        match column {
+            "Request" => usage(object, |resource| !resource.starts_with("limits.")).into(),
+            "Limit" => usage(object, |resource| resource.starts_with("limits.")).into(),
+            _ => Value::Null,
+        }
+    }
+}
+
+/// `pods: 1/10, services: 0/5`, sorted by resource.
+fn usage(object: &Value, shown: impl Fn(&str) -> bool) -> String {
+    let Some(hard) = object.at(&["status", "hard"]).and_then(Value::as_object) else { return String::new() };
+    let mut entries: Vec<(&str, String)> = hard
+        .iter()
+        .filter(|(resource, _)| shown(resource))
+        .map(|(resource, hard)| {
+            let used = object.at(&["status", "used"]).map(|used| used.text_at(&[resource])).unwrap_or_default();
+            let used = if used.is_empty() { "0" } else { used };
+            (resource.as_str(), format!("{resource}: {used}/{}", hard.as_str().unwrap_or_default()))
+        })
+        .collect();
+    entries.sort();
+    entries.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,3 @@
+//! The events.k8s.io group: the core group's events by other field names.
+
+pub use super::core::Event;

@@ -1,0 +1,19 @@
+//! What YAML cannot say about the built-in kinds: computed columns, computed defaults, rules that
+//! reach across fields. One folder a group, one file a kind; `shared` holds what several kinds
+//! have in common.
+
+pub mod admissionregistration;
+pub mod apiregistration;
+pub mod apps;
+pub mod autoscaling;
+pub mod batch;
+pub mod certificates;
+pub mod core;
+pub mod discovery;
+pub mod events;
+pub mod flowcontrol_apiserver;
+pub mod networking;
+pub mod rbac_authorization;
+pub mod resource;
+pub mod shared;
+pub mod storage;

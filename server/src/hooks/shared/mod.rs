@@ -1,0 +1,4 @@
+//! What several kinds have in common.
+
+pub mod cells;
+pub mod pod_spec;

@@ -1,0 +1,213 @@
+//! The main job, done with a real kubectl.
+
+mod support;
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use support::{Apiwright, free_port, kubectl};
+
+const APP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/app.yaml");
+const KINDS: &str = "configmaps,secrets,serviceaccounts,deployments,statefulsets,services,ingresses,\
+poddisruptionbudgets,horizontalpodautoscalers,jobs,cronjobs,networkpolicies,roles,rolebindings,persistentvolumeclaims";
+
+#[test]
+fn an_application_lives_its_life() {
+    if kubectl().is_none() {
+        return;
+    }
+    let server = Apiwright::start(&[]);
+    server.kubectl(&["create", "namespace", "shop"]);
+    let created = server.kubectl(&["apply", "-f", APP]);
+    assert_eq!(created.lines().filter(|line| line.ends_with(" created")).count(), 15, "{created}");
+    let again = server.kubectl(&["apply", "-f", APP]);
+    assert_eq!(again.lines().filter(|line| line.ends_with(" unchanged")).count(), 15, "{again}");
+
+    let wide = server.kubectl(&["-n", "shop", "get", "deployments", "-o", "wide"]);
+    let mut lines = wide.lines();
+    let heading: Vec<&str> = lines.next().unwrap_or_default().split_whitespace().collect();
+    assert_eq!(heading, ["NAME", "READY", "UP-TO-DATE", "AVAILABLE", "AGE", "CONTAINERS", "IMAGES", "SELECTOR"]);
+    let row: Vec<&str> = lines.next().unwrap_or_default().split_whitespace().collect();
+    assert_eq!(row[..4], ["web", "0/2", "0", "0"], "{wide}");
+    assert_eq!(row[5..], ["web", "registry.example.com/shop/web:1.4.2", "app=shop,tier=web"], "{wide}");
+
+    let image = "jsonpath={.spec.template.spec.containers[0].image}";
+    assert_eq!(
+        server.kubectl(&["-n", "shop", "get", "deployment", "web", "-o", image]),
+        "registry.example.com/shop/web:1.4.2"
+    );
+    let yaml = server.kubectl(&["-n", "shop", "get", "service", "web", "-o", "yaml"]);
+    assert!(yaml.contains("sessionAffinity: None") && yaml.contains("type: ClusterIP"), "{yaml}");
+    let secret = server.kubectl(&["-n", "shop", "get", "secret", "shop-secret", "-o", "jsonpath={.data.password}"]);
+    assert_eq!(secret, "czNjcmV0");
+
+    server.kubectl(&["-n", "shop", "scale", "deployment", "web", "--replicas=3"]);
+    server.kubectl(&["-n", "shop", "label", "configmap", "shop-config", "season=winter"]);
+    server.kubectl(&["-n", "shop", "annotate", "configmap", "shop-config", "note=hello world"]);
+    server.kubectl(&["-n", "shop", "patch", "configmap", "shop-config", "-p", r#"{"data":{"greeting":"hi"}}"#]);
+    server.kubectl(&["-n", "shop", "patch", "deployment", "web", "--type=json", "-p", r#"[{"op":"replace","path":"/spec/paused","value":true}]"#]);
+    server.kubectl(&["-n", "shop", "set", "image", "deployment/web", "web=registry.example.com/shop/web:1.5.0"]);
+    let replaced = server
+        .command(&["-n", "shop", "edit", "configmap", "shop-config"])
+        .env("KUBE_EDITOR", "sed -i s/8080/9090/")
+        .output()
+        .expect("kubectl runs");
+    assert!(replaced.status.success(), "{}", String::from_utf8_lossy(&replaced.stderr));
+    let state = server.kubectl(&["-n", "shop", "get", "configmap", "shop-config", "-o", "jsonpath={.data} {.metadata.labels} {.metadata.annotations.note}"]);
+    assert!(state.contains("\"greeting\":\"hi\"") && state.contains("port = 9090"), "{state}");
+    assert!(state.contains("\"season\":\"winter\"") && state.ends_with("hello world"), "{state}");
+    let spec = server.kubectl(&["-n", "shop", "get", "deployment", "web", "-o", "jsonpath={.spec.replicas} {.spec.paused} {.metadata.generation}"]);
+    assert_eq!(spec, "3 true 4");
+
+    let selected = server.kubectl(&["get", "all,cm", "-A", "-l", "app=shop,season=winter", "-o", "name"]);
+    assert_eq!(selected.trim(), "configmap/shop-config");
+
+    let explained = server.kubectl(&["explain", "deployment.spec.replicas"]);
+    assert!(explained.contains("FIELD: replicas <integer>") && explained.contains("desired pods"), "{explained}");
+    let resources = server.kubectl(&["api-resources", "-o", "name"]);
+    assert!(resources.lines().any(|line| line == "deployments.apps") && resources.lines().any(|line| line == "pods"));
+    let versions = server.kubectl(&["api-versions"]);
+    assert!(versions.lines().any(|line| line == "autoscaling/v2") && versions.lines().any(|line| line == "v1"));
+    let refused = server.kubectl_fails(&["-n", "shop", "create", "configmap", "Bad_Name"]);
+    assert!(refused.contains("a lowercase RFC 1123 subdomain must consist of"), "{refused}");
+
+    let deleted = server.kubectl(&["delete", "-f", APP, "--wait=true", "--cascade=background"]);
+    assert_eq!(deleted.lines().filter(|line| line.contains(" deleted")).count(), 15, "{deleted}");
+    assert_eq!(server.kubectl(&["-n", "shop", "get", KINDS, "-l", "app=shop", "-o", "name"]), "");
+}
+
+#[test]
+fn a_watch_follows_changes() {
+    if kubectl().is_none() {
+        return;
+    }
+    let server = Apiwright::start(&[]);
+    server.kubectl(&["create", "configmap", "seen", "--from-literal=a=1"]);
+    let mut watch = server
+        .command(&["get", "configmaps", "--watch", "-o", "jsonpath={.metadata.name}={.data.a}{\"\\n\"}", "--field-selector", "metadata.name=seen"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("kubectl runs");
+    let mut lines = BufReader::new(watch.stdout.take().expect("its output")).lines().map_while(Result::ok);
+    assert_eq!(lines.next().as_deref(), Some("seen=1"));
+    server.kubectl(&["create", "configmap", "other", "--from-literal=a=1"]);
+    server.kubectl(&["patch", "configmap", "seen", "-p", r#"{"data":{"a":"2"}}"#]);
+    assert_eq!(lines.next().as_deref(), Some("seen=2"));
+    let _ = watch.kill();
+    let _ = watch.wait();
+}
+
+#[test]
+fn what_was_acknowledged_survives_kill_9() {
+    if kubectl().is_none() {
+        return;
+    }
+    let home = tempfile::TempDir::new().expect("a folder");
+    let data = home.path().join("data");
+    let mut acknowledged: Vec<String> = Vec::new();
+    for round in 0..3 {
+        let mut server = Apiwright::start_on(&data, free_port(), &[]);
+        assert_present(&server, &acknowledged);
+        acknowledged.extend(write_until_killed(&mut server, round));
+    }
+    let mut server = Apiwright::start_on(&data, free_port(), &[]);
+    assert_present(&server, &acknowledged);
+    assert!(server.stop(), "the server ends well when asked");
+    let server = Apiwright::start_on(&data, free_port(), &[]);
+    assert_present(&server, &acknowledged);
+}
+
+/// Creates ConfigMaps from several writers until the server is killed in the middle of it;
+/// gives the names of those whose creation was acknowledged.
+fn write_until_killed(server: &mut Apiwright, round: usize) -> Vec<String> {
+    let killed = AtomicBool::new(false);
+    let commands = |writer: usize, at: usize| {
+        let name = format!("kept-{round}-{writer}-{at}");
+        (server.command(&["create", "configmap", &name, "--from-literal=a=b"]), name)
+    };
+    let names = std::thread::scope(|scope| {
+        let writers: Vec<_> = (0..2)
+            .map(|writer| {
+                let (killed, commands) = (&killed, &commands);
+                scope.spawn(move || {
+                    let mut names = Vec::new();
+                    for at in 0.. {
+                        if killed.load(Ordering::Relaxed) {
+                            break;
+                        }
+                        let (mut command, name) = commands(writer, at);
+                        if command.output().is_ok_and(|output| output.status.success()) {
+                            names.push(name);
+                        } else {
+                            break;
+                        }
+                    }
+                    names
+                })
+            })
+            .collect();
+        std::thread::sleep(std::time::Duration::from_millis(1500));
+        let _ = std::process::Command::new("kill").args(["-9", &server.id().to_string()]).status();
+        killed.store(true, Ordering::Relaxed);
+        writers.into_iter().flat_map(|writer| writer.join().expect("a writer")).collect::<Vec<_>>()
+    });
+    assert!(!names.is_empty(), "nothing was written before the kill");
+    server.kill();
+    names
+}
+
+fn assert_present(server: &Apiwright, names: &[String]) {
+    let listed = server.kubectl(&["get", "configmaps", "-o", "name"]);
+    let present: Vec<&str> = listed.lines().filter_map(|line| line.strip_prefix("configmap/")).collect();
+    for name in names {
+        assert!(present.contains(&name.as_str()), "{name} was acknowledged and is lost");
+    }
+}
+
+#[test]
+fn mistakes_of_operators_get_one_line() {
+    let home = tempfile::TempDir::new().expect("a folder");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port().to_string();
+    let file = home.path().join("file");
+    std::fs::write(&file, "no certificate").expect("a file");
+    let (data, file) = (home.path().join("data"), file.to_str().expect("a plain path").to_owned());
+    let free = free_port().to_string();
+    let cases: &[(&[&str], &str)] = &[
+        (&["--secure-port", &port], &port),
+        (&["--secure-port", &free, "--no-such-flag"], "--no-such-flag"),
+        (&["--secure-port", &free, "--oidc-issuer-url=https://x"], "--oidc-issuer-url"),
+        (&["--secure-port", &free, "--tls-cert-file", &file, "--tls-private-key-file", &file], &file),
+        (&["--secure-port", &free, "--token-auth-file", "/no/such/file"], "/no/such/file"),
+        (&["--secure-port", &free, "--data-dir", &file], &file),
+    ];
+    for (arguments, mention) in cases {
+        let (status, complaint) = run_to_end(&data, arguments);
+        assert!(!status, "{arguments:?} succeeded");
+        assert!(complaint.contains(mention), "{arguments:?}: {complaint}");
+        assert!(complaint.trim().lines().count() <= 3, "{arguments:?}: {complaint}");
+    }
+}
+
+#[test]
+fn a_data_directory_serves_one_process() {
+    if kubectl().is_none() {
+        return;
+    }
+    let server = Apiwright::start(&[]);
+    let port = free_port().to_string();
+    let (status, complaint) = run_to_end(&server.data, &["--secure-port", &port]);
+    assert!(!status && complaint.contains(server.data.to_str().expect("a plain path")), "{complaint}");
+    server.kubectl(&["get", "namespaces"]);
+}
+
+fn run_to_end(data: &Path, arguments: &[&str]) -> (bool, String) {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_apiwright"));
+    if !arguments.contains(&"--data-dir") {
+        command.arg("--data-dir").arg(data);
+    }
+    let output = command.args(arguments).stdin(Stdio::null()).output().expect("the binary runs");
+    (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
