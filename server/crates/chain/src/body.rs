@@ -22,6 +22,16 @@ pub enum Body {
     Stream(BoxStream<'static, std::io::Result<Bytes>>),
 }
 
+impl std::fmt::Debug for Body {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Empty => f.write_str("Empty"),
+            Self::Full(bytes) => write!(f, "Full({bytes:?})"),
+            Self::Stream(_) => f.write_str("Stream"),
+        }
+    }
+}
+
 impl http_body::Body for Body {
     type Data = Bytes;
     type Error = std::io::Error;

@@ -151,8 +151,9 @@ impl RequestInfo {
     }
 }
 
-/// Undoes percent-encoding; bytes that are not UTF-8 become replacement characters.
-fn decode(path: &str) -> Option<Cow<'_, str>> {
+/// Undoes the percent-encoding of a path; `None` where a `%` is not followed by two hexadecimal
+/// digits. Bytes that are not UTF-8 become replacement characters.
+pub fn decode(path: &str) -> Option<Cow<'_, str>> {
     let mut pieces = path.split('%');
     let first = pieces.next().unwrap_or_default();
     if first.len() == path.len() {

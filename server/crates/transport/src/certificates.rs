@@ -122,5 +122,9 @@ fn names_of(key: &CertifiedKey) -> Vec<String> {
     if !names.is_empty() {
         return names;
     }
-    certificate.subject().iter_common_name().filter_map(|name| name.as_str().ok().map(str::to_owned)).collect()
+    certificate
+        .subject()
+        .iter_common_name()
+        .filter_map(|name| name.as_str().ok().map(str::to_owned))
+        .collect()
 }

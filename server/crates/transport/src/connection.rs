@@ -39,8 +39,13 @@ const PING_INTERVAL_SECONDS: u64 = 30;
 const PING_TIMEOUT_SECONDS: u64 = 15;
 
 /// Serves a connection until the client, an error or the drain ends it.
-pub(crate) async fn serve<H, F>(stream: TcpStream, remote: SocketAddr, tls: Arc<Tls>, handle: Arc<H>, drain: Drain)
-where
+pub(crate) async fn serve<H, F>(
+    stream: TcpStream,
+    remote: SocketAddr,
+    tls: Arc<Tls>,
+    handle: Arc<H>,
+    drain: Drain,
+) where
     H: Fn(http::Request<Incoming>, Arc<Peer>) -> F + Send + Sync + 'static,
     F: Future<Output = Response> + Send + 'static,
 {

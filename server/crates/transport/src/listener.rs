@@ -95,7 +95,8 @@ impl Listener {
         drop(self.listener);
         drain.begun().await;
         debug!(connections = connections.len(), "draining");
-        let drained = tokio::time::timeout(grace, async { while connections.join_next().await.is_some() {} }).await;
+        let drained =
+            tokio::time::timeout(grace, async { while connections.join_next().await.is_some() {} }).await;
         if drained.is_err() {
             warn!(connections = connections.len(), "connections outlived the grace period and are cut");
             connections.shutdown().await;
@@ -105,8 +106,11 @@ impl Listener {
 
 /// Small answers go out at once; the kernel notices dead clients that HTTP/1.1 cannot ping.
 fn configure(stream: &TcpStream) {
-    let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(30)).with_interval(Duration::from_secs(15));
-    if let Err(error) = stream.set_nodelay(true).and_then(|()| SockRef::from(stream).set_tcp_keepalive(&keepalive)) {
+    let keepalive =
+        TcpKeepalive::new().with_time(Duration::from_secs(30)).with_interval(Duration::from_secs(15));
+    if let Err(error) =
+        stream.set_nodelay(true).and_then(|()| SockRef::from(stream).set_tcp_keepalive(&keepalive))
+    {
         debug!(%error, "cannot configure a connection");
     }
 }

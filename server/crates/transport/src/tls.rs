@@ -44,7 +44,10 @@ impl Tls {
     }
 }
 
-fn configure(certificates: Certificates, authorities: &[Vec<u8>]) -> Result<Arc<ServerConfig>, rustls::Error> {
+fn configure(
+    certificates: Certificates,
+    authorities: &[Vec<u8>],
+) -> Result<Arc<ServerConfig>, rustls::Error> {
     let provider = Arc::new(ring::default_provider());
     let client = AnyCertificate { provider: Arc::clone(&provider), hints: hints(authorities) };
     let mut config = ServerConfig::builder_with_provider(provider)

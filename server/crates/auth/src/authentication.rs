@@ -1,0 +1,167 @@
+//! The authenticators in upstream's order: front proxy, client certificate, bearer token, nobody.
+
+use std::sync::Arc;
+
+use apiwright_chain::{Peer, User};
+use futures::future::BoxFuture;
+use http::HeaderMap;
+
+use crate::authority::Authority;
+use crate::bearer::{self, Bearer};
+use crate::client_certificate;
+use crate::request_header::RequestHeader;
+
+/// Knows some bearer tokens.
+pub trait TokenAuthenticator: Send + Sync + 'static {
+    /// Whose token this is; `None` where it is not one of this authenticator's.
+    fn authenticate<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<Option<Arc<User>>, String>>;
+}
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// The user, with its groups.
+    pub user: Arc<User>,
+    /// A text for a Warning header.
+    pub warning: Option<&'static str>,
+}
+
+/// Everything that can tell who asks.
+#[derive(Default)]
+pub struct Authentication {
+    /// A front proxy's word, where one is configured.
+    pub request_header: Option<RequestHeader>,
+    /// Signs client certificates.
+    pub client_authority: Option<Arc<Authority>>,
+    /// Know tokens; the first that knows one counts.
+    pub tokens: Vec<Arc<dyn TokenAuthenticator>>,
+    /// Whether requests without credentials are `system:anonymous`'s.
+    pub anonymous: bool,
+}
+
+impl Authentication {
+    /// Who sent these headers over this connection. What served to tell is taken from the headers.
+    ///
+    /// # Errors
+    /// When credentials are wrong, or there are none and anonymous requests are refused. The
+    /// reason is for the log.
+    pub async fn authenticate(&self, headers: &mut HeaderMap, peer: &Peer) -> Result<Identity, String> {
+        let found = self.find(headers, peer).await;
+        headers.remove(http::header::AUTHORIZATION);
+        RequestHeader::clear_standard(headers);
+        if let Some(proxy) = &self.request_header {
+            proxy.clear(headers);
+        }
+        found
+    }
+
+    /// An authenticator's error counts only where no other knows the client.
+    async fn find(&self, headers: &mut HeaderMap, peer: &Peer) -> Result<Identity, String> {
+        let mut errors = Vec::new();
+        if let Some(proxy) = &self.request_header {
+            match proxy.authenticate(headers, peer) {
+                Ok(Some(user)) => return Ok(Identity { user: Arc::new(user), warning: None }),
+                Ok(None) => {}
+                Err(why) => errors.push(why),
+            }
+        }
+        if let Some(authority) = &self.client_authority {
+            match client_certificate::authenticate(authority, peer) {
+                Ok(Some(user)) => return Ok(Identity { user, warning: None }),
+                Ok(None) => {}
+                Err(why) => errors.push(why),
+            }
+        }
+        let mut warning = None;
+        match bearer::find(headers) {
+            Ok(Bearer::Token(token)) => match self.user_of(&token).await {
+                Ok(user) => return Ok(Identity { user, warning: None }),
+                Err(why) => errors.push(why),
+            },
+            Ok(Bearer::Ignored(text)) => warning = Some(text),
+            Ok(Bearer::None) => {}
+            Err(why) => errors.push(why.into()),
+        }
+        if !errors.is_empty() {
+            return Err(errors.join("; "));
+        }
+        if self.anonymous {
+            return Ok(Identity { user: Arc::new(User::anonymous()), warning });
+        }
+        Err("no credentials".into())
+    }
+
+    /// Whose token this is: what `TokenReview`s ask, too.
+    ///
+    /// # Errors
+    /// When nobody knows it.
+    pub async fn user_of(&self, token: &str) -> Result<Arc<User>, String> {
+        let mut errors = Vec::new();
+        for authenticator in &self.tokens {
+            match authenticator.authenticate(token).await {
+                Ok(Some(user)) => return Ok(user),
+                Ok(None) => {}
+                Err(why) => errors.push(why),
+            }
+        }
+        Err(if errors.is_empty() { "invalid bearer token".into() } else { errors.join("; ") })
+    }
+}
+
+/// Adds the group of everybody who is somebody.
+pub(crate) fn authenticated(mut user: User) -> User {
+    if !user.is_anonymous() && !user.in_group("system:authenticated") {
+        user.groups.push("system:authenticated".into());
+    }
+    user
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::HeaderValue;
+
+    struct One;
+
+    impl TokenAuthenticator for One {
+        fn authenticate<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<Option<Arc<User>>, String>> {
+            let user = User { name: "admin".into(), ..User::default() };
+            Box::pin(std::future::ready(Ok((token == "admintoken").then(|| Arc::new(authenticated(user))))))
+        }
+    }
+
+    #[tokio::test]
+    async fn wrong_credentials_are_refused_and_none_are_anonymous() {
+        let authentication =
+            Authentication { tokens: vec![Arc::new(One)], anonymous: true, ..Authentication::default() };
+        let peer = Peer::new(([127, 0, 0, 1], 1).into());
+        for (authorization, expected) in [
+            (None, Some("system:anonymous")),
+            (Some("Bearer admintoken"), Some("admin")),
+            (Some("bearer admintoken"), Some("admin")),
+            (Some("Bearer admintoken more"), Some("admin")),
+            (Some("Bearer wrong"), None),
+            (Some("Bearer "), Some("system:anonymous")),
+            (Some("Bearer  admintoken"), Some("system:anonymous")),
+            (Some("Basic YWRtaW46YWRtaW4="), Some("system:anonymous")),
+            (Some("admintoken"), Some("system:anonymous")),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert("x-remote-user", HeaderValue::from_static("root"));
+            if let Some(value) = authorization {
+                headers.insert("authorization", HeaderValue::from_static(value));
+            }
+            let found = authentication.authenticate(&mut headers, &peer).await;
+            assert_eq!(
+                found.as_ref().ok().map(|found| found.user.name.as_str()),
+                expected,
+                "{authorization:?}"
+            );
+            assert!(headers.is_empty(), "{authorization:?}");
+            let warned = found.is_ok_and(|found| found.warning.is_some());
+            assert_eq!(warned, authorization == Some("Bearer  admintoken"), "{authorization:?}");
+        }
+        let closed = Authentication { tokens: vec![Arc::new(One)], ..Authentication::default() };
+        assert!(closed.authenticate(&mut HeaderMap::new(), &peer).await.is_err());
+    }
+}

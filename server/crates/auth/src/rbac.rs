@@ -1,0 +1,216 @@
+//! Role-based access control: who may do what, by Roles and bindings.
+//!
+//! Everything is in memory, found by subject, and follows storage by its watch. Invariant: a
+//! binding counts as soon as its event has come, and no longer; a role that is missing grants
+//! nothing and is named in the refusal.
+
+mod follow;
+mod index;
+mod rules;
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use apiwright_chain::{Decision, RequestInfo, User};
+
+pub use follow::Kind;
+pub use rules::Rule;
+
+use index::Index;
+
+/// The rules in force.
+#[derive(Default)]
+pub struct Rbac {
+    index: RwLock<Index>,
+}
+
+/// The rules that apply to a user, and why there may be more.
+#[derive(Debug, Default)]
+pub struct Granted {
+    /// Binding by binding.
+    pub rules: Vec<Rule>,
+    /// Roles that are bound and not there.
+    pub missing: Vec<String>,
+}
+
+impl Rbac {
+    /// Whether a rule allows this; without one, which bound roles are missing.
+    pub fn decide(&self, user: &User, what: &RequestInfo) -> Decision {
+        let index = self.read();
+        let mut missing = Vec::new();
+        for grant in index.grants(user, &what.namespace) {
+            match index.rules(&grant.role) {
+                Some(rules) if rules.iter().any(|rule| rule.allows(what)) => {
+                    return Decision::Allow(Some(Arc::clone(&grant.reason)));
+                }
+                Some(_) => {}
+                None => missing.push(grant.role.not_found()),
+            }
+        }
+        Decision::NoOpinion(refusal(missing))
+    }
+
+    /// All rules that apply to a user in a namespace, those of the whole cluster among them;
+    /// empty for the whole cluster only.
+    pub fn granted(&self, user: &User, namespace: &str) -> Granted {
+        let index = self.read();
+        let mut granted = Granted::default();
+        for grant in index.grants(user, namespace) {
+            match index.rules(&grant.role) {
+                Some(rules) => granted.rules.extend(rules.iter().cloned()),
+                None => granted.missing.push(grant.role.not_found()),
+            }
+        }
+        granted
+    }
+
+    /// The rules of a role, as a binding refers to it: a Role of the namespace, or a `ClusterRole`.
+    pub fn rules_of(&self, cluster_role: bool, namespace: &str, name: &str) -> Option<Vec<Rule>> {
+        let index = self.read();
+        index.rules(&index::RoleRef::new(cluster_role, namespace, name)).map(|rules| rules.to_vec())
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Index> {
+        self.index.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Index> {
+        self.index.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// As upstream aggregates errors: each once, several in brackets.
+fn refusal(mut missing: Vec<String>) -> String {
+    let mut seen = std::collections::HashSet::new();
+    missing.retain(|text| seen.insert(text.clone()));
+    match missing.as_slice() {
+        [] => String::new(),
+        [one] => format!("RBAC: {one}"),
+        several => format!("RBAC: [{}]", several.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http::Method;
+
+    fn put(rbac: &Rbac, kind: Kind, key: &str, json: &str) {
+        rbac.apply(kind, key, Some(json.as_bytes()));
+    }
+
+    fn rbac() -> Rbac {
+        let rbac = Rbac::default();
+        #[rustfmt::skip]
+        let objects = [
+            (Kind::Role, "ns/reader", r#"{"rules":[{"apiGroups":[""],"resources":["configmaps"],"verbs":["get","list"]}]}"#),
+            (Kind::RoleBinding, "ns/reader", r#"{"roleRef":{"kind":"Role","name":"reader"},"subjects":[{"kind":"User","name":"alice"},{"kind":"ServiceAccount","name":"robot","namespace":"other"},{"kind":"ServiceAccount","name":"local"}]}"#),
+            (Kind::ClusterRole, "wide", r#"{"rules":[{"apiGroups":["apps"],"resources":["*/scale","deployments"],"verbs":["*"]},{"nonResourceURLs":["/logs","/metrics/*"],"verbs":["get"]},{"apiGroups":[""],"resources":["secrets"],"resourceNames":["s"],"verbs":["get"]}]}"#),
+            (Kind::ClusterRoleBinding, "wide", r#"{"roleRef":{"kind":"ClusterRole","name":"wide"},"subjects":[{"kind":"Group","name":"devs"}]}"#),
+            (Kind::RoleBinding, "ns/view", r#"{"roleRef":{"kind":"ClusterRole","name":"view"},"subjects":[{"kind":"Group","name":"devs"}]}"#),
+            (Kind::RoleBinding, "ns/gone", r#"{"roleRef":{"kind":"Role","name":"gone"},"subjects":[{"kind":"User","name":"bob"}]}"#),
+            (Kind::ClusterRoleBinding, "gone", r#"{"roleRef":{"kind":"ClusterRole","name":"gone"},"subjects":[{"kind":"User","name":"bob"}]}"#),
+        ];
+        for (kind, key, json) in objects {
+            put(&rbac, kind, key, json);
+        }
+        rbac
+    }
+
+    fn ask(rbac: &Rbac, name: &str, groups: &[&str], method: &str, address: &str) -> Decision {
+        let user = User {
+            name: name.into(),
+            groups: groups.iter().map(|&group| group.into()).collect(),
+            ..User::default()
+        };
+        let (path, query) = address.split_once('?').unwrap_or((address, ""));
+        let method: Method = method.parse().unwrap();
+        rbac.decide(&user, &RequestInfo::parse(&method, path, query).unwrap())
+    }
+
+    #[test]
+    fn decisions() {
+        let rbac = rbac();
+        let robot = "system:serviceaccount:other:robot";
+        #[rustfmt::skip]
+        let table = [
+            ("alice", &[][..], "GET", "/api/v1/namespaces/ns/configmaps", true),
+            ("alice", &[], "GET", "/api/v1/namespaces/ns/configmaps/x", true),
+            ("alice", &[], "GET", "/api/v1/namespaces/ns/configmaps?watch=1", false),
+            ("alice", &[], "POST", "/api/v1/namespaces/ns/configmaps", false),
+            ("alice", &[], "GET", "/api/v1/namespaces/other/configmaps", false),
+            ("alice", &[], "GET", "/api/v1/configmaps", false),
+            ("alice", &[], "GET", "/api/v1/namespaces/ns/secrets", false),
+            (robot, &[], "GET", "/api/v1/namespaces/ns/configmaps", true),
+            ("system:serviceaccount:ns:local", &[], "GET", "/api/v1/namespaces/ns/configmaps", true),
+            ("carol", &["devs"], "DELETE", "/apis/apps/v1/namespaces/any/deployments/d", true),
+            ("carol", &["devs"], "GET", "/apis/apps/v1/namespaces/any/deployments/d/status", false),
+            ("carol", &["devs"], "GET", "/apis/apps/v1/namespaces/any/statefulsets/d/scale", true),
+            ("carol", &["devs"], "GET", "/logs", true),
+            ("carol", &["devs"], "POST", "/logs", false),
+            ("carol", &["devs"], "GET", "/logs/x", false),
+            ("carol", &["devs"], "GET", "/metrics/x/y", true),
+            ("carol", &["devs"], "GET", "/metrics", false),
+            ("carol", &["devs"], "GET", "/api/v1/namespaces/a/secrets/s", true),
+            ("carol", &["devs"], "GET", "/api/v1/namespaces/a/secrets/t", false),
+            ("carol", &["devs"], "GET", "/api/v1/namespaces/a/secrets", false),
+            ("carol", &[], "GET", "/logs", false),
+        ];
+        for (name, groups, method, address, expected) in table {
+            let allowed = matches!(ask(&rbac, name, groups, method, address), Decision::Allow(Some(_)));
+            assert_eq!(allowed, expected, "{name} {groups:?} {method} {address}");
+        }
+    }
+
+    #[test]
+    fn reasons() {
+        let rbac = rbac();
+        #[rustfmt::skip]
+        let table = [
+            ("alice", &[][..], "/api/v1/namespaces/ns/configmaps", Decision::Allow(Some("RBAC: allowed by RoleBinding \"reader/ns\" of Role \"reader\" to User \"alice\"".into()))),
+            ("system:serviceaccount:other:robot", &[], "/api/v1/namespaces/ns/configmaps", Decision::Allow(Some("RBAC: allowed by RoleBinding \"reader/ns\" of Role \"reader\" to ServiceAccount \"robot/other\"".into()))),
+            ("carol", &["devs"], "/logs", Decision::Allow(Some("RBAC: allowed by ClusterRoleBinding \"wide\" of ClusterRole \"wide\" to Group \"devs\"".into()))),
+            ("carol", &[], "/logs", Decision::NoOpinion(String::new())),
+            ("bob", &[], "/logs", Decision::NoOpinion("RBAC: clusterrole.rbac.authorization.k8s.io \"gone\" not found".into())),
+            ("bob", &[], "/api/v1/namespaces/ns/configmaps", Decision::NoOpinion("RBAC: [clusterrole.rbac.authorization.k8s.io \"gone\" not found, role.rbac.authorization.k8s.io \"gone\" not found]".into())),
+        ];
+        for (name, groups, address, expected) in table {
+            assert_eq!(ask(&rbac, name, groups, "GET", address), expected, "{name} {address}");
+        }
+    }
+
+    #[test]
+    fn changes_count_at_once() {
+        let rbac = rbac();
+        let may = |method| {
+            matches!(ask(&rbac, "alice", &[], method, "/api/v1/namespaces/ns/configmaps"), Decision::Allow(_))
+        };
+        assert!(may("GET") && !may("POST"));
+        put(
+            &rbac,
+            Kind::Role,
+            "ns/reader",
+            r#"{"rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["create"]}]}"#,
+        );
+        assert!(!may("GET") && may("POST"));
+        rbac.apply(Kind::Role, "ns/reader", None);
+        assert!(!may("POST"));
+        put(
+            &rbac,
+            Kind::Role,
+            "ns/reader",
+            r#"{"rules":[{"apiGroups":[""],"resources":["configmaps"],"verbs":["create"]}]}"#,
+        );
+        put(
+            &rbac,
+            Kind::RoleBinding,
+            "ns/reader",
+            r#"{"roleRef":{"kind":"Role","name":"reader"},"subjects":[{"kind":"User","name":"bob"}]}"#,
+        );
+        assert!(!may("POST"));
+        rbac.apply(Kind::RoleBinding, "ns/reader", None);
+        assert!(!matches!(
+            ask(&rbac, "bob", &[], "POST", "/api/v1/namespaces/ns/configmaps"),
+            Decision::Allow(_)
+        ));
+    }
+}

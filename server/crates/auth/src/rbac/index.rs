@@ -1,0 +1,153 @@
+//! Roles by name, bindings by subject.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use apiwright_chain::User;
+use apiwright_json::Value;
+
+use super::rules::Rule;
+
+/// A namespace and a name; the namespace is empty for cluster-wide objects.
+pub(super) type Place = (Box<str>, Box<str>);
+
+/// Everything that is in force.
+#[derive(Default)]
+pub(super) struct Index {
+    roles: HashMap<RoleRef, Arc<[Rule]>>,
+    /// Namespace, then subject; the empty namespace's bindings count everywhere.
+    grants: HashMap<Box<str>, BySubject>,
+    /// What each binding put into `grants`, to take it out again.
+    subjects: HashMap<Place, Vec<Subject>>,
+}
+
+type BySubject = HashMap<Subject, Vec<Grant>>;
+
+/// Whom a binding binds. Service accounts are users.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Subject {
+    User(Box<str>),
+    Group(Box<str>),
+}
+
+/// A role, bound to a subject.
+#[derive(Clone, Debug)]
+pub(super) struct Grant {
+    binding: Box<str>,
+    pub(super) role: RoleRef,
+    /// What an access review says.
+    pub(super) reason: Arc<str>,
+}
+
+/// A role's address: the namespace is empty for a `ClusterRole`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct RoleRef(Box<str>, Box<str>);
+
+impl RoleRef {
+    pub(super) fn new(cluster_role: bool, namespace: &str, name: &str) -> Self {
+        Self(if cluster_role { "" } else { namespace }.into(), name.into())
+    }
+
+    pub(super) fn not_found(&self) -> String {
+        let kind = if self.0.is_empty() { "clusterrole" } else { "role" };
+        format!("{kind}.rbac.authorization.k8s.io \"{}\" not found", self.1)
+    }
+}
+
+impl Index {
+    /// What is bound to a user: in the whole cluster first, then in the namespace.
+    pub(super) fn grants<'a>(&'a self, user: &'a User, namespace: &str) -> impl Iterator<Item = &'a Grant> {
+        let here = if namespace.is_empty() { None } else { self.grants.get(namespace) };
+        let places = [self.grants.get(""), here].into_iter().flatten();
+        places.flat_map(move |bindings| {
+            let of = |subject: Subject| bindings.get(&subject).into_iter().flatten();
+            let own = of(Subject::User(user.name.as_str().into()));
+            own.chain(user.groups.iter().flat_map(move |group| of(Subject::Group(group.as_str().into()))))
+        })
+    }
+
+    pub(super) fn rules(&self, role: &RoleRef) -> Option<&Arc<[Rule]>> {
+        self.roles.get(role)
+    }
+
+    pub(super) fn set_role(&mut self, place: Place, role: Option<&Value>) {
+        let key = RoleRef(place.0, place.1);
+        match role {
+            Some(role) => self.roles.insert(key, Rule::read_all(role).into()),
+            None => self.roles.remove(&key),
+        };
+    }
+
+    pub(super) fn set_binding(&mut self, place: Place, binding: Option<&Value>) {
+        self.unbind(&place);
+        let Some(binding) = binding else { return };
+        let (namespace, name) = &place;
+        let role = binding.get("roleRef").cloned().unwrap_or_default();
+        let role_kind = role.text_at(&["kind"]);
+        let role_ref = RoleRef::new(role_kind == "ClusterRole", namespace, role.text_at(&["name"]));
+        let what = if namespace.is_empty() {
+            format!("ClusterRoleBinding \"{name}\"")
+        } else {
+            format!("RoleBinding \"{name}/{namespace}\"")
+        };
+        let here = self.grants.entry(namespace.clone()).or_default();
+        let mut subjects = Vec::new();
+        for subject in binding.get("subjects").and_then(Value::as_array).into_iter().flatten() {
+            let Some((subject, whom)) = subject_of(subject, namespace) else { continue };
+            let reason =
+                format!("RBAC: allowed by {what} of {role_kind} \"{}\" to {whom}", role_ref.1).into();
+            let grant = Grant { binding: name.clone(), role: role_ref.clone(), reason };
+            here.entry(subject.clone()).or_default().push(grant);
+            subjects.push(subject);
+        }
+        self.subjects.insert(place, subjects);
+    }
+
+    fn unbind(&mut self, place: &Place) {
+        let Some(subjects) = self.subjects.remove(place) else { return };
+        let Some(here) = self.grants.get_mut(&place.0) else { return };
+        for subject in subjects {
+            if let Some(grants) = here.get_mut(&subject) {
+                grants.retain(|grant| grant.binding != place.1);
+                if grants.is_empty() {
+                    here.remove(&subject);
+                }
+            }
+        }
+        if here.is_empty() {
+            self.grants.remove(&place.0);
+        }
+    }
+
+    /// Forgets the roles or bindings for which `keep` says no.
+    pub(super) fn retain_roles(&mut self, mut keep: impl FnMut(&str, &str) -> bool) {
+        self.roles.retain(|role, _| keep(&role.0, &role.1));
+    }
+
+    pub(super) fn retain_bindings(&mut self, mut keep: impl FnMut(&str, &str) -> bool) {
+        let gone: Vec<Place> =
+            self.subjects.keys().filter(|place| !keep(&place.0, &place.1)).cloned().collect();
+        for place in gone {
+            self.unbind(&place);
+        }
+    }
+}
+
+/// A binding's subject, and how reviews print it.
+fn subject_of(subject: &Value, binding_namespace: &str) -> Option<(Subject, String)> {
+    let name = subject.text_at(&["name"]);
+    match subject.text_at(&["kind"]) {
+        "User" => Some((Subject::User(name.into()), format!("User \"{name}\""))),
+        "Group" => Some((Subject::Group(name.into()), format!("Group \"{name}\""))),
+        "ServiceAccount" => {
+            let named = subject.text_at(&["namespace"]);
+            let namespace = if named.is_empty() { binding_namespace } else { named };
+            if namespace.is_empty() {
+                return None;
+            }
+            let user = format!("system:serviceaccount:{namespace}:{name}");
+            Some((Subject::User(user.into()), format!("ServiceAccount \"{name}/{namespace}\"")))
+        }
+        _ => None,
+    }
+}
