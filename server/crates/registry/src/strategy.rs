@@ -42,7 +42,7 @@ impl Store {
         if strategy.generation {
             object::set_generation(object, 1);
         }
-        if strategy.status_subresource {
+        if strategy.status_subresource && !strategy.status_on_create {
             self.clear_status(object);
         }
         self.resource.hooks.prepare_create(Self::context(write), object);
