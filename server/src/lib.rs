@@ -1,1 +1,4 @@
 //! The apiwright server: library.
+
+pub mod generated;
+pub mod hooks;

@@ -1,0 +1,48 @@
+//! What the specs mean: plain ordered data, everything resolved, nothing left to look up.
+//!
+//! No places, no tokens. What rendering needs to know beyond its own artefact is here by value.
+
+mod resource;
+mod types;
+
+pub use resource::{
+    Cell, Column, Conversion, Does, Names, Part, Resource, Selectable, Storage, Strategy, Subresource, Verb,
+};
+pub use types::{Field, KindName, ListKind, Node, Patch, Rule, Shape, Struct, StructRef, Union};
+
+/// All that is compiled in.
+#[derive(Debug)]
+pub struct Ir {
+    /// The groups, the ones with the highest priority first, then the ones without resources.
+    pub groups: Vec<Group>,
+}
+
+/// An API group.
+#[derive(Debug)]
+pub struct Group {
+    /// Empty for the core group.
+    pub name: String,
+    /// `groupPriorityMinimum`; `None` where it has types only.
+    pub priority: Option<i64>,
+    /// The preferred one first.
+    pub versions: Vec<Version>,
+}
+
+/// A version of a group.
+#[derive(Debug)]
+pub struct Version {
+    /// Empty for the core group.
+    pub group: String,
+    /// For instance `v1`.
+    pub name: String,
+    /// What the modules of its types and resources are called, `core_v1`.
+    pub module: String,
+    /// `versionPriority`.
+    pub priority: i64,
+    /// Whether it is served by default.
+    pub served: bool,
+    /// Its types, by name.
+    pub types: Vec<Struct>,
+    /// Its resources, by plural.
+    pub resources: Vec<Resource>,
+}

@@ -1,0 +1,28 @@
+//! IR to Rust. One file per artefact: the types and the resources of each version, the catalogue
+//! over them, and the module that holds them together.
+//!
+//! Generated code is data: statics of the tables that the library crates define.
+
+mod catalogue;
+mod format;
+mod modules;
+mod resources;
+mod types;
+mod words;
+
+use crate::ir::Ir;
+
+/// The files, by name.
+pub fn render(ir: &Ir) -> Vec<(String, String)> {
+    let mut files = vec![
+        ("mod.rs".to_owned(), modules::render(ir)),
+        ("catalogue.rs".to_owned(), catalogue::render(ir)),
+    ];
+    for version in ir.groups.iter().flat_map(|group| &group.versions) {
+        files.push((format!("types/{}.rs", version.module), types::render(version)));
+        if !version.resources.is_empty() {
+            files.push((format!("resources/{}.rs", version.module), resources::render(version)));
+        }
+    }
+    files
+}
