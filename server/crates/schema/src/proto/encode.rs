@@ -1,0 +1,237 @@
+//! Objects to protobuf messages.
+
+use apiwright_json::{Object, Value};
+use base64::Engine as _;
+
+use super::{Error, convert, props, wire};
+use crate::table::{Field, Map, Proto, Shape, Struct};
+
+/// Appends the message of an object in normal form.
+///
+/// # Errors
+/// When a value is not one that the type has, for instance a time that cannot be read.
+pub fn encode_message(ty: &Struct, object: &Value, out: &mut Vec<u8>) -> Result<(), Error> {
+    const NONE: &Object = &Object::new();
+    message(ty, object.as_object().unwrap_or(NONE), out)
+}
+
+/// Appends the fields of a message.
+pub(super) fn message(ty: &Struct, object: &Object, out: &mut Vec<u8>) -> Result<(), Error> {
+    let mut fields: Vec<(Proto, &Field)> =
+        ty.fields.iter().filter_map(|field| field.proto.map(|proto| (proto, field))).collect();
+    // Mostly they are in order already.
+    fields.sort_by(|a, b| numbers(a.0).cmp(numbers(b.0)));
+    run(ty, &fields, 0, object, &mut Hint::default(), out)
+}
+
+/// The numbers from the message to the field.
+fn numbers(proto: Proto) -> impl Iterator<Item = u32> {
+    proto.within.iter().copied().chain([proto.tag])
+}
+
+/// Where the last field was found among the members: both mostly come in the same order.
+#[derive(Default)]
+struct Hint(usize);
+
+impl Hint {
+    fn find<'v>(&mut self, object: &'v Object, name: &str) -> Option<&'v Value> {
+        let members = object.members();
+        let at = members[self.0..].iter().position(|(member, _)| member == name).map(|at| at + self.0);
+        let at = at.or_else(|| members[..self.0].iter().position(|(member, _)| member == name))?;
+        self.0 = at;
+        Some(&members[at].1)
+    }
+}
+
+fn run(
+    ty: &Struct,
+    mut fields: &[(Proto, &Field)],
+    depth: usize,
+    object: &Object,
+    hint: &mut Hint,
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
+    while let [(proto, field), rest @ ..] = fields {
+        if let Some(&number) = proto.within.get(depth) {
+            // Fields that protobuf nests in one more message, which is always there.
+            let nested =
+                fields.iter().take_while(|(proto, _)| proto.within.get(depth) == Some(&number)).count();
+            let (nested, rest) = fields.split_at(nested);
+            wire::put_message(number, out, |out| run(ty, nested, depth + 1, object, hint, out))?;
+            fields = rest;
+            continue;
+        }
+        let value = hint.find(object, &field.name).filter(|value| !value.is_null());
+        field_value(ty, field, proto.tag, value, out)
+            .map_err(|error| Error(format!("{}: {error}", &*field.name)))?;
+        fields = rest;
+    }
+    Ok(())
+}
+
+fn field_value(
+    ty: &Struct,
+    field: &Field,
+    number: u32,
+    value: Option<&Value>,
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
+    let shape = &field.node.shape;
+    match (shape, value) {
+        (Shape::List(list), Some(Value::Array(items))) => {
+            items.iter().try_for_each(|item| single(ty, &list.item.shape, number, item, out))
+        }
+        (Shape::Map(map), Some(Value::Object(entries))) => map_entries(ty, map, number, entries, out),
+        (Shape::List(_) | Shape::Map(_), Some(_)) => Err(mismatch("a list or map")),
+        (_, Some(value)) => single(ty, shape, number, value, out),
+        (_, None) if field.pointer => Ok(()),
+        (_, None) => zero(shape, number, out),
+    }
+}
+
+fn map_entries(
+    ty: &Struct,
+    map: &Map,
+    number: u32,
+    entries: &Object,
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
+    let mut sorted: Vec<_> = entries.iter().collect();
+    sorted.sort_by(|a, b| a.0.as_bytes().cmp(b.0.as_bytes()));
+    for (key, value) in sorted {
+        wire::put_message(number, out, |out| {
+            wire::put_bytes(1, key.as_bytes(), out);
+            match (&map.value.shape, value) {
+                // A list cannot be a map's value: it is the items of a message.
+                (Shape::List(list), value) => wire::put_message(2, out, |out| {
+                    let items = value.as_array().map_or(&[][..], Vec::as_slice);
+                    items.iter().try_for_each(|item| single(ty, &list.item.shape, 1, item, out))
+                }),
+                (shape, Value::Null) => zero(shape, 2, out),
+                (shape, value) => single(ty, shape, 2, value, out),
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// A value that is there.
+fn single(ty: &Struct, shape: &Shape, number: u32, value: &Value, out: &mut Vec<u8>) -> Result<(), Error> {
+    match shape {
+        Shape::Bool => wire::put_varint(number, u64::from(value.as_bool() == Some(true)), out),
+        Shape::Int32 | Shape::Int64 => wire::put_varint(number, integer(value)? as u64, out),
+        Shape::Double => wire::put_fixed64(number, double(value)?.to_bits(), out),
+        Shape::String(_) => wire::put_bytes(number, text(value)?.as_bytes(), out),
+        Shape::Bytes => {
+            let bytes = base64::engine::general_purpose::STANDARD
+                .decode(text(value)?)
+                .map_err(|_| mismatch("base64"))?;
+            wire::put_bytes(number, &bytes, out);
+        }
+        Shape::Time => return wire::put_message(number, out, |out| convert::put_time(value, false, out)),
+        Shape::MicroTime => return wire::put_message(number, out, |out| convert::put_time(value, true, out)),
+        Shape::Duration => {
+            let nanoseconds = convert::parse_duration(text(value)?).ok_or_else(|| mismatch("a duration"))?;
+            return wire::put_message(number, out, |out| {
+                wire::put_varint(1, nanoseconds as u64, out);
+                Ok(())
+            });
+        }
+        Shape::Quantity => {
+            return wire::put_message(number, out, |out| {
+                match value {
+                    Value::Int(number) => wire::put_bytes(1, number.to_string().as_bytes(), out),
+                    value => wire::put_bytes(1, text(value)?.as_bytes(), out),
+                }
+                Ok(())
+            });
+        }
+        Shape::IntOrString => return wire::put_message(number, out, |out| int_or_string(value, out)),
+        Shape::RawObject | Shape::FieldsV1 => return raw(number, value, out),
+        Shape::Any(name) => match props::Kind::of(name) {
+            Some(kind) => return wire::put_message(number, out, |out| props::put(kind, ty, value, out)),
+            None => return raw(number, value, out),
+        },
+        Shape::Struct(ty) => {
+            let object = value.as_object().ok_or_else(|| mismatch("an object"))?;
+            return wire::put_message(number, out, |out| message(ty, object, out));
+        }
+        Shape::List(_) | Shape::Map(_) => return Err(mismatch("a scalar or message")),
+    }
+    Ok(())
+}
+
+/// A value that is no pointer and not there: it is written all the same, but for lists, maps and bytes.
+fn zero(shape: &Shape, number: u32, out: &mut Vec<u8>) -> Result<(), Error> {
+    match shape {
+        Shape::Bool | Shape::Int32 | Shape::Int64 => wire::put_varint(number, 0, out),
+        Shape::Double => wire::put_fixed64(number, 0, out),
+        Shape::String(_) | Shape::Time | Shape::MicroTime | Shape::RawObject | Shape::FieldsV1 => {
+            wire::put_bytes(number, &[], out);
+        }
+        Shape::Duration => {
+            return wire::put_message(number, out, |out| {
+                wire::put_varint(1, 0, out);
+                Ok(())
+            });
+        }
+        Shape::Quantity => {
+            return wire::put_message(number, out, |out| {
+                wire::put_bytes(1, b"0", out);
+                Ok(())
+            });
+        }
+        Shape::IntOrString => {
+            return wire::put_message(number, out, |out| int_or_string(&Value::Int(0), out));
+        }
+        Shape::Struct(ty) => return wire::put_message(number, out, |out| message(ty, &Object::new(), out)),
+        Shape::Any(_) => wire::put_bytes(number, &[], out),
+        Shape::Bytes | Shape::List(_) | Shape::Map(_) => {}
+    }
+    Ok(())
+}
+
+/// A message that holds JSON as bytes.
+fn raw(number: u32, value: &Value, out: &mut Vec<u8>) -> Result<(), Error> {
+    wire::put_message(number, out, |out| {
+        let mut json = Vec::new();
+        apiwright_json::to_bytes(value, &mut json);
+        wire::put_bytes(1, &json, out);
+        Ok(())
+    })
+}
+
+fn int_or_string(value: &Value, out: &mut Vec<u8>) -> Result<(), Error> {
+    let (kind, number, text) = match value {
+        Value::String(text) => (1, 0, text.as_str()),
+        value => (0, integer(value)?, ""),
+    };
+    wire::put_varint(1, kind, out);
+    wire::put_varint(2, number as u64, out);
+    wire::put_bytes(3, text.as_bytes(), out);
+    Ok(())
+}
+
+fn integer(value: &Value) -> Result<i64, Error> {
+    match value {
+        Value::Int(number) => Ok(*number),
+        Value::Float(number) if number.fract() == 0.0 => Ok(*number as i64),
+        _ => Err(mismatch("an integer")),
+    }
+}
+
+fn double(value: &Value) -> Result<f64, Error> {
+    match value {
+        Value::Int(number) => Ok(*number as f64),
+        Value::Float(number) => Ok(*number),
+        _ => Err(mismatch("a number")),
+    }
+}
+
+fn text(value: &Value) -> Result<&str, Error> {
+    value.as_str().ok_or_else(|| mismatch("a string"))
+}
+
+pub(super) fn mismatch(expected: &str) -> Error {
+    Error(format!("expected {expected}"))
+}

@@ -1,0 +1,49 @@
+//! `application/vnd.kubernetes.protobuf`: objects from and to protobuf, driven by the field
+//! numbers of the tables.
+//!
+//! Position: beside `decode`; between the values of this server and the bytes of clients. What
+//! [`decode_message`] gives still has to pass through the schema's decoding to be in normal form.
+//! Invariant: what is written is byte for byte what gogo/protobuf writes for the Go type: fields
+//! by number, fields that are no pointers always, maps sorted by key. What is read never panics,
+//! and costs no more memory than a constant times its length.
+//! Absence: no negotiation and no defaults; kinds without field numbers (custom resources) have
+//! no such form.
+
+mod convert;
+mod decode;
+mod encode;
+mod envelope;
+mod props;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub use decode::decode_message;
+pub use encode::encode_message;
+pub use envelope::{Envelope, encode, encode_list, encode_watch_event, open, seal};
+
+/// What starts every such body.
+pub const MAGIC: &[u8; 4] = b"k8s\0";
+
+/// Appends a field that is a text or a message: for messages that are put together elsewhere.
+pub fn put_field(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
+    wire::put_bytes(number, bytes, out);
+}
+
+/// Why bytes are no such message, in the words of upstream's decoder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error(pub String);
+
+impl Error {
+    fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Error {}
