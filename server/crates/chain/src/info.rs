@@ -70,7 +70,8 @@ impl RequestInfo {
     /// Where the path cannot be decoded, or ends after a legacy verb.
     pub fn parse(method: &Method, path: &str, query: &str) -> Result<Self, Malformed> {
         let decoded = decode(path).ok_or(Malformed::Escape)?;
-        let mut info = Self { path: decoded.clone().into_owned(), verb: lower(method).into_owned(), ..Self::default() };
+        let mut info =
+            Self { path: decoded.clone().into_owned(), verb: lower(method).into_owned(), ..Self::default() };
         let mut parts: Vec<&str> = match decoded.trim_matches('/') {
             "" => Vec::new(),
             trimmed => trimmed.split('/').collect(),
@@ -167,7 +168,11 @@ pub fn decode(path: &str) -> Option<Cow<'_, str>> {
         out.push((digit(*high)? << 4 | digit(*low)?) as u8);
         out.extend_from_slice(after);
     }
-    Some(String::from_utf8(out).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()).into())
+    Some(
+        String::from_utf8(out)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+            .into(),
+    )
 }
 
 fn lower(method: &Method) -> Cow<'static, str> {
@@ -203,7 +208,8 @@ struct Options {
 impl Options {
     /// One option that cannot be parsed makes the name unknown; watch counts even then.
     fn read(query: &Query) -> Self {
-        let watch = query.get("watch").is_some_and(|value| !value.eq_ignore_ascii_case("false") && value != "0");
+        let watch =
+            query.get("watch").is_some_and(|value| !value.eq_ignore_ascii_case("false") && value != "0");
         let integer = |key| query.get(key).is_none_or(|value| value.parse::<i64>().is_ok());
         let readable = integer("limit") && integer("timeoutSeconds");
         let name = if readable { query.get("fieldSelector").and_then(exact_name) } else { None };
@@ -309,7 +315,9 @@ mod tests {
             ("GET", "/api/v1//nodes", "get", "api", "", "v1", "", "", "", "nodes", "/nodes"),
             ("GET", "/api/v1/namespaces/other/pods/../configmaps", "get", "api", "", "v1", "other", "pods", "configmaps", "..", "pods/../configmaps"),
         ];
-        for (method, address, verb, prefix, group, version, namespace, resource, subresource, name, parts) in table {
+        for (method, address, verb, prefix, group, version, namespace, resource, subresource, name, parts) in
+            table
+        {
             let info = parse(method, address);
             assert!(info.is_resource, "{method} {address}");
             let found = (
@@ -323,7 +331,8 @@ mod tests {
                 info.name.as_str(),
                 info.parts.join("/"),
             );
-            let expected = (verb, prefix, group, version, namespace, resource, subresource, name, parts.to_owned());
+            let expected =
+                (verb, prefix, group, version, namespace, resource, subresource, name, parts.to_owned());
             assert_eq!(found, expected, "{method} {address}");
         }
     }
@@ -388,7 +397,11 @@ mod tests {
             ("POST", "/api/v1/namespaces/a/pods?labelSelector=c", "", ""),
         ] {
             let info = parse(method, address);
-            assert_eq!((info.field_selector.as_str(), info.label_selector.as_str()), (field, label), "{address}");
+            assert_eq!(
+                (info.field_selector.as_str(), info.label_selector.as_str()),
+                (field, label),
+                "{address}"
+            );
         }
     }
 

@@ -6,20 +6,26 @@
 
 pub mod body;
 pub mod delegate;
+pub mod health;
 pub mod info;
 pub mod negotiate;
+pub mod pages;
 pub mod peer;
 pub mod permit;
 pub mod query;
 pub mod request;
 pub mod respond;
 pub mod server;
+pub mod spec;
 pub mod user;
+pub mod version;
 
 pub use body::{Body, Response};
 pub use delegate::Delegate;
+pub use health::{Health, Probe};
 pub use info::RequestInfo;
 pub use negotiate::{Form, Media};
+pub use pages::Pages;
 pub use peer::Peer;
 pub use permit::{Authorized, Authorizer, Decision};
 pub use query::Query;

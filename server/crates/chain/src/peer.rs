@@ -36,7 +36,13 @@ pub struct Verified {
 impl Peer {
     /// A client without certificates.
     pub fn new(remote: SocketAddr) -> Self {
-        Self { remote, is_http2: false, certificates: Vec::new(), verified: Mutex::default(), close: Notify::new() }
+        Self {
+            remote,
+            is_http2: false,
+            certificates: Vec::new(),
+            verified: Mutex::default(),
+            close: Notify::new(),
+        }
     }
 
     /// What [`Peer::remember`] was told.

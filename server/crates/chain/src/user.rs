@@ -16,7 +16,11 @@ pub struct User {
 impl User {
     /// Whoever did not say who they are.
     pub fn anonymous() -> Self {
-        Self { name: "system:anonymous".into(), groups: vec!["system:unauthenticated".into()], ..Self::default() }
+        Self {
+            name: "system:anonymous".into(),
+            groups: vec!["system:unauthenticated".into()],
+            ..Self::default()
+        }
     }
 
     /// The server itself.

@@ -1,0 +1,76 @@
+//! `/version`: which Kubernetes this is compatible with, and what it really is.
+
+use apiwright_json::{Object, Value};
+use apiwright_meta::Status;
+use apiwright_meta::status::Reason;
+use http::Method;
+
+use crate::body::Response;
+use crate::negotiate::{accept, parse_accept};
+use crate::request::Request;
+use crate::respond;
+
+/// The Kubernetes release whose API this is.
+pub const MINOR: u32 = 36;
+
+/// The document.
+pub fn document() -> Value {
+    let minor = MINOR.to_string();
+    let mut object = Object::new();
+    object.push("major", "1");
+    object.push("minor", minor.as_str());
+    object.push("emulationMajor", "1");
+    object.push("emulationMinor", minor.as_str());
+    object.push("minCompatibilityMajor", "1");
+    object.push("minCompatibilityMinor", (MINOR - 1).to_string());
+    object.push("gitVersion", git_version());
+    object.push("gitCommit", option_env!("APIWRIGHT_GIT_COMMIT").unwrap_or_default());
+    object.push("gitTreeState", "clean");
+    object.push("buildDate", option_env!("APIWRIGHT_BUILD_DATE").unwrap_or("1970-01-01T00:00:00Z"));
+    object.push("goVersion", "none");
+    object.push("compiler", "rustc");
+    object.push("platform", format!("{}/{}", std::env::consts::OS, architecture()));
+    Value::Object(object)
+}
+
+/// `v1.36.0+apiwright.0.1.0`: clients read the part before the plus.
+pub fn git_version() -> String {
+    format!("v1.{MINOR}.0+apiwright.{}", env!("CARGO_PKG_VERSION"))
+}
+
+/// The answer to a request for `/version` or below; `None` for other paths.
+pub fn answer(request: &Request) -> Option<Response> {
+    let rest = request.info.path.strip_prefix("/version")?;
+    let head = &request.head;
+    Some(match rest {
+        "" | "/" if !matches!(head.method, Method::GET | Method::HEAD) => {
+            respond::failure(head, &Status::method_not_allowed())
+        }
+        "" | "/" if !accepts_json(accept(head)) => respond::failure(head, &not_acceptable()),
+        "" | "/" => respond::bytes(200, "application/json", apiwright_json::to_string_pretty(&document())),
+        _ if rest.starts_with('/') => respond::failure(head, &Status::no_such_resource()),
+        _ => return None,
+    })
+}
+
+/// go-restful's words, not the API machinery's.
+fn not_acceptable() -> Status {
+    let message = "406: Not Acceptable\n\nAvailable representations: application/json";
+    let status = Status::failure(406, Reason::NotAcceptable, message);
+    Status { details: Some(Box::default()), ..*status }
+}
+
+fn accepts_json(header: &str) -> bool {
+    let json =
+        |kind: &str, subkind: &str| matches!((kind, subkind), ("*", "*") | ("application", "json" | "*"));
+    header.is_empty() || parse_accept(header).iter().any(|clause| json(clause.kind, clause.subkind))
+}
+
+/// As Go calls it.
+fn architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
