@@ -9,10 +9,14 @@ pub mod apply;
 pub mod decode;
 pub mod defaults;
 pub mod fieldset;
+pub mod go;
 pub mod managed;
 pub mod patch;
+pub mod proto;
 pub mod table;
 #[cfg(test)]
 mod testing;
+mod trail;
+pub mod validate;
 
 pub use table::{Field, List, ListKind, Map, Node, Ref, Rule, Shape, Struct, Table, Text};

@@ -8,12 +8,10 @@
 //! Absence: no defaults and no validation; those are walks of their own.
 
 mod base64;
-pub mod go;
 pub(crate) mod omission;
 pub mod refusal;
 mod scalar;
 mod spelling;
-mod trail;
 mod walk;
 
 #[cfg(test)]
@@ -187,4 +185,9 @@ fn stamp(object: &mut Object, kind: ObjectKind<'_>) {
             object.push(name, value);
         }
     }
+}
+
+/// Whether a text is base64 as Go's standard encoding reads it.
+pub(crate) fn is_base64(text: &str) -> bool {
+    base64::canonical(text).is_ok()
 }

@@ -2,7 +2,8 @@
 
 use apiwright_json::{Str, Value};
 
-use super::{base64, go, spelling};
+use super::{base64, spelling};
+use crate::go;
 use crate::{Node, Shape};
 
 /// Why a value is no scalar of a type.
@@ -114,10 +115,15 @@ fn own_decoder(node: &Node, value: Value) -> Result<Value, Fault> {
     }
 }
 
-/// A text in its canonical spelling, kept as it is where it has that already.
+/// A text in its canonical spelling, kept as it is where it has that already; null where there is
+/// nothing to spell.
 fn canonical(text: Str, spell: impl Fn(&str) -> Result<String, String>) -> Result<Value, Fault> {
     let spelt = spell(&text).map_err(Fault::Text)?;
-    Ok(Value::String(if *spelt == *text { text } else { spelt.into() }))
+    Ok(match spelt.is_empty() {
+        true => Value::Null,
+        false if *spelt == *text => Value::String(text),
+        false => Value::String(spelt.into()),
+    })
 }
 
 fn bytes(text: Str) -> Result<Value, String> {

@@ -3,9 +3,10 @@
 use apiwright_json::{Object, Str, Value};
 use apiwright_meta::field::quoted;
 
-use super::trail::Trail;
-use super::{Error, Source, go, omission, scalar};
+use super::{Error, Source, omission, scalar};
+use crate::go;
 use crate::table::Unknown;
+use crate::trail::Trail;
 use crate::{List, Map, Node, Shape, Struct};
 
 /// How deep types may nest in a body; recursive ones exist (schemas of CRDs). Keeps the walk

@@ -14,7 +14,8 @@ use apiwright_meta::field::quoted;
 use apiwright_meta::{ErrorList, GroupKind, Path, Status, status};
 
 use crate::Struct;
-use crate::decode::{self, Decoded, ObjectKind, Source, go, refusal};
+use crate::decode::{self, Decoded, ObjectKind, Source, refusal};
+use crate::go;
 
 /// The format of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

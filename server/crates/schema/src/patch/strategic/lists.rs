@@ -10,7 +10,7 @@ use super::place::Place;
 use super::{
     DIRECTIVE, Error, LIST, MAP, SET_ORDER, bad_directive, bad_type, no_merge_key, without_directives,
 };
-use crate::decode::go;
+use crate::go;
 
 /// Merges the lists that have a `$setElementOrder`, and takes them out of the patch.
 pub(super) fn set_orders(original: &mut Object, patch: &mut Object, place: Place<'_>) -> Result<(), Error> {

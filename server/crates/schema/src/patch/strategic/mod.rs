@@ -17,7 +17,7 @@ use apiwright_json::{Object, Value};
 use self::place::Place;
 use super::Error;
 use crate::Struct;
-use crate::decode::go;
+use crate::go;
 
 const DIRECTIVE: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";

@@ -1,7 +1,7 @@
 //! Where in the types a merge is, as far as merging needs to know.
 
 use super::Error;
-use crate::decode::go;
+use crate::go;
 use crate::table::Patch;
 use crate::{Node, Shape, Struct};
 

@@ -1,10 +1,12 @@
 //! Where a walk is: a list on the stack that costs nothing until an error needs its text.
 
+use apiwright_meta::Path;
+
 use crate::Struct;
 
 /// A step of the way from the root.
 #[derive(Clone, Copy)]
-pub(super) struct Trail<'a> {
+pub(crate) struct Trail<'a> {
     up: Option<&'a Trail<'a>>,
     step: Step<'a>,
 }
@@ -19,28 +21,40 @@ enum Step<'a> {
 
 impl<'a> Trail<'a> {
     /// The object itself.
-    pub(super) const ROOT: Self = Self { up: None, step: Step::Root };
+    pub(crate) const ROOT: Self = Self { up: None, step: Step::Root };
 
     /// A field of a struct.
-    pub(super) fn field(&'a self, owner: &'a Struct, name: &'a str) -> Self {
+    pub(crate) fn field(&'a self, owner: &'a Struct, name: &'a str) -> Self {
         Self { up: Some(self), step: Step::Field(owner, name) }
     }
 
     /// An entry of a map.
-    pub(super) fn key(&'a self, key: &'a str) -> Self {
+    pub(crate) fn key(&'a self, key: &'a str) -> Self {
         Self { up: Some(self), step: Step::Key(key) }
     }
 
     /// An item of a list.
-    pub(super) fn index(&'a self, at: usize) -> Self {
+    pub(crate) fn index(&'a self, at: usize) -> Self {
         Self { up: Some(self), step: Step::Index(at) }
     }
 
     /// The path that strict errors show: `spec.ports[0].name`.
-    pub(super) fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         let mut out = String::new();
         self.write_path(&mut out);
         out
+    }
+
+    /// The path that validation shows, below a root: `spec.ports[0].name`, `metadata.labels[a/b]`.
+    pub(crate) fn field_path(&self, root: &Path) -> Path {
+        let Some(up) = self.up else { return root.clone() };
+        let path = up.field_path(root);
+        match self.step {
+            Step::Root => path,
+            Step::Field(_, name) => path.child(name),
+            Step::Key(key) => path.key(key),
+            Step::Index(at) => path.index(at),
+        }
     }
 
     fn write_path(&self, out: &mut String) {
@@ -64,7 +78,7 @@ impl<'a> Trail<'a> {
     }
 
     /// The path that type errors show, fields only, and the struct that the last one belongs to.
-    pub(super) fn fields(&self) -> Option<(&'a Struct, String)> {
+    pub(crate) fn fields(&self) -> Option<(&'a Struct, String)> {
         let (mut owner, mut names) = (None, Vec::new());
         let mut at = Some(self);
         while let Some(trail) = at {
