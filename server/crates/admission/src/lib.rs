@@ -1,1 +1,19 @@
 //! Admission: mutating plugins, then validating ones, in the order that the chain declares.
+//!
+//! Position: above `registry`, below the handlers, which ask it before they write. Plugins read
+//! other objects through [`Objects`]; they know nothing of HTTP.
+//! Absence: webhooks and policies are plugins like the others and live above, with their clients.
+
+pub mod admission;
+pub mod attributes;
+pub mod objects;
+pub mod plugin;
+pub mod plugins;
+pub mod warnings;
+
+pub use admission::{Admission, ChoiceError};
+pub use attributes::{Attributes, Operation, User};
+pub use objects::Objects;
+pub use plugin::Plugin;
+pub use plugins::built_in;
+pub use warnings::Warnings;
