@@ -1,27 +1,76 @@
 //! The descriptions of the built-in types and fields.
+//!
+//! They are Kubernetes' own words, which users read in `kubectl explain` and compare; `build.rs`
+//! collects them from a library. What a spec says of its own types comes first.
 
 use std::collections::BTreeMap;
 
+/// What `build.rs` wrote.
+const BUILT_IN: &str = include_str!(concat!(env!("OUT_DIR"), "/descriptions.tsv"));
+
 /// What types and fields mean, by definition name.
 #[derive(Debug, Default)]
-pub struct Descriptions {
-    types: BTreeMap<&'static str, &'static str>,
-    fields: BTreeMap<(&'static str, &'static str), &'static str>,
-}
+pub struct Descriptions(BTreeMap<(&'static str, &'static str), String>);
 
 impl Descriptions {
-    /// Those of Kubernetes itself.
-    pub fn built_in() -> Self {
+    /// None: for tests of specs that bring their own.
+    pub fn none() -> Self {
         Self::default()
     }
 
+    /// Those of Kubernetes itself.
+    pub fn built_in() -> Self {
+        let entries = BUILT_IN.lines().filter_map(|line| {
+            let mut parts = line.splitn(3, '\t');
+            Some(((parts.next()?, parts.next()?), unescaped(parts.next()?)))
+        });
+        Self(entries.collect())
+    }
+
     /// What a type means; empty where nobody said it.
-    pub fn of_type(&self, definition: &str) -> &'static str {
-        self.types.get(definition).copied().unwrap_or_default()
+    pub fn of_type(&self, definition: &str) -> &str {
+        self.of_field(definition, "")
     }
 
     /// What a field means; empty where nobody said it.
-    pub fn of_field(&self, definition: &str, field: &str) -> &'static str {
-        self.fields.get(&(definition, field)).copied().unwrap_or_default()
+    pub fn of_field(&self, definition: &str, field: &str) -> &str {
+        self.0.get(&(definition, field)).map_or("", String::as_str)
+    }
+}
+
+fn unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => match letters.next() {
+                Some('n') => plain.push('\n'),
+                Some('t') => plain.push('\t'),
+                other => plain.extend(other),
+            },
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn built_in_types_are_described() {
+        let descriptions = Descriptions::built_in();
+        assert_eq!(
+            descriptions.of_field("io.k8s.api.apps.v1.DeploymentSpec", "paused"),
+            "Indicates that the deployment is paused.",
+        );
+        assert!(descriptions.of_type("io.k8s.api.core.v1.Pod").starts_with("Pod is a collection of containers"));
+        assert_eq!(descriptions.of_type("io.k8s.api.core.v1.Nothing"), "");
+    }
+
+    #[test]
+    fn line_ends_come_back() {
+        assert_eq!(unescaped(r"a\nb\\n\tc"), "a\nb\\n\tc");
     }
 }

@@ -100,8 +100,8 @@ fn found(value: &Tree) -> String {
     }
 }
 
-/// JSON of whatever is written.
-fn any(node: &Node) -> String {
+/// A tree as the JSON that it looks like.
+pub fn any(node: &Node) -> String {
     match &node.value {
         Tree::Scalar(text, false) if text.is_empty() || text == "null" => "null".into(),
         Tree::Scalar(text, false) if text == "true" || text == "false" || text.parse::<f64>().is_ok() => text.clone(),

@@ -8,6 +8,67 @@ use crate::parse::yaml::Node;
 pub struct Spec {
     /// In the order of their folders.
     pub groups: Vec<Group>,
+    /// `chain.yaml`.
+    pub chain: Option<Chain>,
+    /// `bootstrap/*.yaml`, in the order of file names.
+    pub bootstrap: Vec<Bootstrap>,
+}
+
+/// `chain.yaml`.
+#[derive(Debug, Default)]
+pub struct Chain {
+    /// Outermost first.
+    pub servers: Vec<ChainServer>,
+    /// In the order in which they run.
+    pub admission: Vec<Plugin>,
+    /// The health checks.
+    pub probes: Vec<Probe>,
+}
+
+/// A server of the chain.
+#[derive(Debug)]
+pub struct ChainServer {
+    /// Which one, as the server's code calls it.
+    pub kind: Spanned<&'static str>,
+    /// The groups that it owns.
+    pub groups: Vec<Spanned<String>>,
+    /// Whether it owns every group that no other server names.
+    pub rest: bool,
+    /// Its controllers.
+    pub controllers: Vec<Spanned<String>>,
+}
+
+/// An admission plugin.
+#[derive(Debug)]
+pub struct Plugin {
+    /// Its name.
+    pub name: Spanned<String>,
+    /// Whether it runs by default.
+    pub default: bool,
+}
+
+/// A health check.
+#[derive(Debug)]
+pub struct Probe {
+    /// Its name.
+    pub name: Spanned<String>,
+    /// Which of `healthz`, `livez` and `readyz` ask it.
+    pub asked_by: Vec<Spanned<String>>,
+}
+
+/// `bootstrap/<name>.yaml`.
+#[derive(Debug)]
+pub struct Bootstrap {
+    /// Where the resource is named.
+    pub at: Place,
+    /// Empty for the core group.
+    pub group: String,
+    /// For instance `v1`.
+    pub version: String,
+    /// The resource.
+    pub plural: String,
+    /// The objects, as JSON.
+    pub objects: Vec<String>,
 }
 
 /// `groups/<folder>/group.yaml` and what lies beside it.

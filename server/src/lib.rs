@@ -1,4 +1,5 @@
 //! The apiwright server: library.
 
+pub mod bootstrap;
 pub mod generated;
 pub mod hooks;

@@ -15,6 +15,45 @@ pub use types::{Field, KindName, ListKind, Node, Patch, Rule, Shape, Struct, Str
 pub struct Ir {
     /// The groups, the ones with the highest priority first, then the ones without resources.
     pub groups: Vec<Group>,
+    /// The delegation chain; `None` where the specs have none.
+    pub chain: Option<Chain>,
+    /// What a server starts with.
+    pub bootstrap: Vec<BootstrapObject>,
+}
+
+/// The delegation chain.
+#[derive(Debug)]
+pub struct Chain {
+    /// Outermost first.
+    pub servers: Vec<ChainServer>,
+    /// Admission plugins in order, and whether they run by default.
+    pub admission: Vec<(String, bool)>,
+    /// Health checks, and who asks them.
+    pub probes: Vec<(String, Vec<String>)>,
+}
+
+/// A server of the chain.
+#[derive(Debug)]
+pub struct ChainServer {
+    /// The variant that stands for it.
+    pub kind: &'static str,
+    /// The groups that it owns; `None` for those that no other server names.
+    pub groups: Option<Vec<String>>,
+    /// Its controllers.
+    pub controllers: Vec<String>,
+}
+
+/// An object that a server starts with.
+#[derive(Debug)]
+pub struct BootstrapObject {
+    /// Empty for the core group.
+    pub group: String,
+    /// For instance `v1`.
+    pub version: String,
+    /// The resource.
+    pub plural: String,
+    /// The object.
+    pub json: String,
 }
 
 /// An API group.

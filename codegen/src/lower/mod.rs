@@ -1,6 +1,7 @@
 //! From what is written to what it means: references resolved, defaults as JSON, lists derived,
 //! descriptions filled in. The specs passed every check, so nothing here can fail.
 
+mod chain;
 mod names;
 mod resources;
 mod types;
@@ -24,7 +25,7 @@ pub fn lower(spec: &Spec, descriptions: &Descriptions) -> Ir {
         })
         .collect();
     groups.sort_by(|a, b| b.priority.cmp(&a.priority).then_with(|| a.name.cmp(&b.name)));
-    Ir { groups }
+    Ir { groups, chain: spec.chain.as_ref().map(chain::chain), bootstrap: chain::bootstrap(spec) }
 }
 
 /// What lowering looks things up in.

@@ -4,6 +4,8 @@
 //! (controllers, the chain, bootstrap objects) is a reader here, a field of [`Spec`], and its own
 //! checks, lowering and rendering.
 
+mod bootstrap;
+mod chain;
 mod group;
 mod names;
 pub(crate) use names::built_in_names;
@@ -31,7 +33,9 @@ pub struct Parsed {
 pub fn read(api_specs: &Path, problems: &mut Diagnostics) -> Parsed {
     let mut files = Files { root: api_specs, sources: Vec::new(), problems };
     let groups = files.folders("groups").into_iter().filter_map(|folder| group::read(&folder, &mut files)).collect();
-    Parsed { spec: Spec { groups }, sources: files.sources }
+    let chain = chain::read(&mut files);
+    let bootstrap = bootstrap::read(&mut files);
+    Parsed { spec: Spec { groups, chain, bootstrap }, sources: files.sources }
 }
 
 /// The folder of the specs, and what was read of it.
@@ -51,6 +55,16 @@ impl Files<'_> {
     fn specs(&mut self, within: &str) -> Vec<String> {
         let names = self.entries(within, Path::is_file);
         names.into_iter().filter_map(|name| name.strip_suffix(".yaml").map(Into::into)).collect()
+    }
+
+    /// As [`Files::specs`], of a folder that need not be there.
+    fn optional_specs(&mut self, within: &str) -> Vec<String> {
+        if self.root.join(within).is_dir() { self.specs(within) } else { Vec::new() }
+    }
+
+    /// As [`Files::tree`], of a file that need not be there.
+    fn optional_tree(&mut self, name: &str) -> Option<yaml::Node> {
+        self.root.join(name).is_file().then(|| self.tree(name)).flatten()
     }
 
     /// The tree of a file; `None`, which is reported, where it cannot be had.

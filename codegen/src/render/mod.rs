@@ -4,6 +4,7 @@
 //! Generated code is data: statics of the tables that the library crates define.
 
 mod catalogue;
+mod chain;
 mod format;
 mod modules;
 mod resources;
@@ -17,6 +18,7 @@ pub fn render(ir: &Ir) -> Vec<(String, String)> {
     let mut files = vec![
         ("mod.rs".to_owned(), modules::render(ir)),
         ("catalogue.rs".to_owned(), catalogue::render(ir)),
+        ("chain.rs".to_owned(), chain::render(ir)),
     ];
     for version in ir.groups.iter().flat_map(|group| &group.versions) {
         files.push((format!("types/{}.rs", version.module), types::render(version)));

@@ -23,6 +23,7 @@ pub(super) fn render(ir: &Ir) -> String {
             pub mod resources { #(#resources)* }
         },
         quote!(include!("catalogue.rs");),
+        quote!(include!("chain.rs");),
     ])
 }
 

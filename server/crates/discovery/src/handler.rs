@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use apiwright_chain::negotiate::{Clause, accept, parse_accept};
 use apiwright_chain::respond::{self, with_header};
-use apiwright_chain::{Form, Media, Request, Response};
+use apiwright_chain::{Form, Media, Pages, Request, Response};
 use apiwright_json::Value;
 use apiwright_meta::Status;
 use apiwright_meta::status::{Details, Reason};
 use apiwright_registry::typed::Types;
-use apiwright_schema::proto;
+use apiwright_schema::{Struct, proto};
+use futures::future::BoxFuture;
 use http::header::{CACHE_CONTROL, ETAG, HeaderValue, IF_NONE_MATCH, VARY};
 use http::{Method, StatusCode};
 
@@ -47,8 +48,7 @@ impl DiscoveryHandler {
         Self { discovery, types, address }
     }
 
-    /// The answer, or `None` where the path is not discovery's or names what is not served.
-    pub fn answer(&self, request: &Request) -> Option<Response> {
+    fn respond(&self, request: &Request) -> Option<Response> {
         let target = target(&request.info.path)?;
         let snapshot = self.discovery.snapshot();
         if !exists(&target, &snapshot) {
@@ -94,7 +94,7 @@ impl DiscoveryHandler {
         let body = match form.media {
             Media::Protobuf => {
                 let ty = (self.types)(&format!("io.k8s.apimachinery.pkg.apis.meta.v1.{kind}"))?;
-                proto::encode(&ty, "v1", kind, &document)
+                protobuf(&ty, &document, "v1", kind)?
             }
             Media::Json | Media::Yaml => respond::encode_value(form, &document),
         };
@@ -113,7 +113,7 @@ impl DiscoveryHandler {
             Media::Protobuf => match (self.types)("io.k8s.api.apidiscovery.v2.APIGroupDiscoveryList") {
                 Some(ty) => {
                     let kind = "APIGroupDiscoveryList";
-                    let body = proto::encode(&ty, "apidiscovery.k8s.io/v2", kind, &document.value);
+                    let body = protobuf(&ty, &document.value, "apidiscovery.k8s.io/v2", kind).unwrap_or_default();
                     respond::bytes(200, AGGREGATED_PROTOBUF, body)
                 }
                 None => respond::bytes(200, AGGREGATED, document.json.clone()),
@@ -123,6 +123,27 @@ impl DiscoveryHandler {
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("public"));
         response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
         with_header(response, ETAG, &document.etag)
+    }
+}
+
+impl Pages for DiscoveryHandler {
+    /// `None` also for what is not served: it may be another link's.
+    fn answer<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Option<Response>> {
+        Box::pin(async { self.respond(request) })
+    }
+
+    fn paths(&self) -> Vec<String> {
+        let snapshot = self.discovery.snapshot();
+        let mut paths = vec!["/api".to_owned(), "/apis".to_owned(), "/apis/".to_owned()];
+        for source in snapshot.sources() {
+            if source.group.is_empty() {
+                paths.push(format!("/api/{}", source.version));
+            } else {
+                paths.push(format!("/apis/{}", source.group));
+                paths.push(format!("/apis/{}/{}", source.group, source.version));
+            }
+        }
+        paths
     }
 }
 
@@ -175,7 +196,15 @@ fn no_representation() -> Status {
         reason: Some(Reason::NotAcceptable),
         message: format!("406: Not Acceptable\n\nAvailable representations: {FORMS}"),
         details: Some(Box::new(Details::default())),
+        ..Status::default()
     }
+}
+
+/// A document in protobuf; `None` where it does not fit its type, which would be a fault of the specs.
+fn protobuf(ty: &Struct, document: &Value, api_version: &str, kind: &str) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    proto::encode(ty, document, api_version, kind, &mut out).ok()?;
+    Some(out)
 }
 
 #[cfg(test)]

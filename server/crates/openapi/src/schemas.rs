@@ -1,0 +1,220 @@
+//! Types as OpenAPI v3 schemas, as kube-openapi's generator publishes Go types.
+
+use std::collections::BTreeMap;
+
+use apiwright_json::{Object, Value, decode};
+use apiwright_schema::{Field, List, ListKind, Map, Node, Shape, Struct};
+
+const TIME: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Time";
+const MICRO_TIME: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime";
+const DURATION: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Duration";
+const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
+const INT_OR_STRING: &str = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
+const RAW_EXTENSION: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
+const FIELDS_V1: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1";
+
+/// The schemas of a document, by definition name.
+#[derive(Default)]
+pub struct Schemas(BTreeMap<String, Value>);
+
+impl Schemas {
+    /// Adds a type and every type that it refers to.
+    pub fn add(&mut self, ty: &Struct) {
+        if ty.name.is_empty() || self.0.contains_key(&*ty.name) {
+            return;
+        }
+        // The name is taken first: types may refer to themselves.
+        self.0.insert(ty.name.to_string(), Value::Null);
+        let schema = self.structure(ty);
+        self.0.insert(ty.name.to_string(), schema);
+    }
+
+    /// Adds a definition that no table has.
+    pub fn put(&mut self, name: &str, schema: Value) {
+        self.0.insert(name.to_owned(), schema);
+    }
+
+    /// Says of which kinds a definition is the type.
+    pub fn mark_kinds(&mut self, name: &str, kinds: Vec<Value>) {
+        if let Some(Value::Object(schema)) = self.0.get_mut(name) {
+            schema.insert("x-kubernetes-group-version-kind", kinds);
+        }
+    }
+
+    /// `components.schemas`.
+    pub fn into_value(self) -> Value {
+        Value::Object(self.0.into_iter().collect())
+    }
+
+    fn structure(&mut self, ty: &Struct) -> Value {
+        let mut schema = Object::new();
+        describe(&mut schema, &ty.doc);
+        schema.push("type", "object");
+        let required: Vec<Value> =
+            ty.fields.iter().filter(|field| field.required).map(|field| Value::from(&*field.name)).collect();
+        if !required.is_empty() {
+            schema.push("required", required);
+        }
+        let properties: Object = ty.fields.iter().map(|field| (&*field.name, self.property(field))).collect();
+        if !properties.is_empty() {
+            schema.push("properties", properties);
+        }
+        if ty.atomic {
+            schema.push("x-kubernetes-map-type", "atomic");
+        }
+        let unions: Vec<Value> = ty.unions.iter().map(union).collect();
+        if !unions.is_empty() {
+            schema.push("x-kubernetes-unions", unions);
+        }
+        schema.into()
+    }
+
+    fn property(&mut self, field: &Field) -> Value {
+        let mut schema = match self.node(&field.node) {
+            Value::Object(schema) => schema,
+            other => return other,
+        };
+        // A reference allows nothing beside it.
+        if let Some(reference) = schema.get("$ref").cloned() {
+            schema = Object::new();
+            schema.push("allOf", vec![Value::Object([("$ref", reference)].into_iter().collect())]);
+        }
+        if !field.doc.is_empty() {
+            schema.insert("description", &*field.doc);
+        }
+        if let Some(default) = published_default(field) {
+            schema.push("default", default);
+        }
+        if let Some(patch) = &field.patch {
+            if !patch.key.is_empty() {
+                schema.push("x-kubernetes-patch-merge-key", &*patch.key);
+            }
+            let strategy = match (patch.merge, patch.retain_keys) {
+                (true, true) => "merge,retainKeys",
+                (true, false) => "merge",
+                (false, true) => "retainKeys",
+                (false, false) => "replace",
+            };
+            schema.push("x-kubernetes-patch-strategy", strategy);
+        }
+        schema.into()
+    }
+
+    fn node(&mut self, node: &Node) -> Value {
+        match &node.shape {
+            Shape::Bool => plain("boolean", None),
+            Shape::Int32 => plain("integer", Some("int32")),
+            Shape::Int64 => plain("integer", Some("int64")),
+            Shape::Double => plain("number", Some("double")),
+            Shape::String(_) => plain("string", None),
+            Shape::Bytes => plain("string", Some("byte")),
+            Shape::Time => self.special(TIME, plain("string", Some("date-time"))),
+            Shape::MicroTime => self.special(MICRO_TIME, plain("string", Some("date-time"))),
+            Shape::Duration => self.special(DURATION, plain("string", None)),
+            Shape::Quantity => self.special(QUANTITY, one_of(&["string", "number"], None)),
+            Shape::IntOrString => {
+                self.special(INT_OR_STRING, one_of(&["integer", "string"], Some("int-or-string")))
+            }
+            Shape::Any(name) if name.is_empty() => Value::Object(Object::new()),
+            Shape::Any(name) => self.special(name, Value::Object(Object::new())),
+            Shape::RawObject => self.special(RAW_EXTENSION, plain("object", None)),
+            Shape::FieldsV1 => self.special(FIELDS_V1, plain("object", None)),
+            Shape::List(list) => self.list(list),
+            Shape::Map(map) => self.map(map),
+            Shape::Struct(ty) if ty.name.is_empty() => self.structure(ty),
+            Shape::Struct(ty) => {
+                self.add(ty);
+                reference(&ty.name)
+            }
+        }
+    }
+
+    fn list(&mut self, list: &List) -> Value {
+        let mut schema = Object::new();
+        schema.push("type", "array");
+        schema.push("items", self.node(&list.item));
+        match &list.kind {
+            ListKind::Atomic => schema.push("x-kubernetes-list-type", "atomic"),
+            ListKind::Set => schema.push("x-kubernetes-list-type", "set"),
+            ListKind::Map(keys) => {
+                let keys: Vec<Value> = keys.iter().map(|key| Value::from(&**key)).collect();
+                schema.push("x-kubernetes-list-map-keys", keys);
+                schema.push("x-kubernetes-list-type", "map");
+            }
+        }
+        schema.into()
+    }
+
+    fn map(&mut self, map: &Map) -> Value {
+        let mut schema = Object::new();
+        schema.push("type", "object");
+        schema.push("additionalProperties", self.node(&map.value));
+        if map.atomic {
+            schema.push("x-kubernetes-map-type", "atomic");
+        }
+        schema.into()
+    }
+
+    /// A definition that every document has that refers to it.
+    fn special(&mut self, name: &str, schema: Value) -> Value {
+        self.0.entry(name.to_owned()).or_insert(schema);
+        reference(name)
+    }
+}
+
+/// `{"$ref": "#/components/schemas/…"}`.
+pub fn reference(name: &str) -> Value {
+    Value::Object([("$ref", format!("#/components/schemas/{name}"))].into_iter().collect())
+}
+
+/// A schema of a type and a format.
+pub fn plain(kind: &str, format: Option<&str>) -> Value {
+    let mut schema = Object::new();
+    schema.push("type", kind);
+    if let Some(format) = format {
+        schema.push("format", format);
+    }
+    schema.into()
+}
+
+fn one_of(kinds: &[&str], format: Option<&str>) -> Value {
+    let mut schema = Object::new();
+    if let Some(format) = format {
+        schema.push("format", format);
+    }
+    schema.push("oneOf", kinds.iter().map(|kind| plain(kind, None)).collect::<Vec<_>>());
+    schema.into()
+}
+
+fn describe(schema: &mut Object, doc: &str) {
+    if !doc.is_empty() {
+        schema.push("description", doc);
+    }
+}
+
+/// The default that is declared, or the zero value that a field always has.
+fn published_default(field: &Field) -> Option<Value> {
+    if let Some(default) = &field.node.default {
+        return decode(default.as_bytes()).ok().map(|(value, _)| value);
+    }
+    if field.pointer {
+        return None;
+    }
+    match &field.node.shape {
+        Shape::Struct(_) => Some(Object::new().into()),
+        Shape::Bool if field.keep => Some(false.into()),
+        Shape::Int32 | Shape::Int64 | Shape::Double if field.keep => Some(0.into()),
+        Shape::String(_) if field.keep => Some("".into()),
+        _ => None,
+    }
+}
+
+fn union(union: &apiwright_schema::table::Union) -> Value {
+    let mut entry = Object::new();
+    if !union.discriminator.is_empty() {
+        entry.push("discriminator", &*union.discriminator);
+    }
+    let members: Object = union.members.iter().map(|(field, value)| (&**field, Value::from(&**value))).collect();
+    entry.push("fields-to-discriminateBy", members);
+    entry.into()
+}

@@ -1,0 +1,117 @@
+//! The documents that are served, made on demand.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use apiwright_json::{Value, to_bytes};
+use apiwright_registry::Resource;
+use apiwright_registry::typed::Types;
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+
+use crate::document;
+
+/// All documents, by the path below `/openapi/v3/`. Readers never wait.
+pub struct OpenApi {
+    types: Types,
+    current: ArcSwap<BTreeMap<String, Arc<Document>>>,
+}
+
+/// What a document is about.
+#[derive(Clone, Debug)]
+pub(crate) enum Subject {
+    /// `api` or `apis`: the list of versions or groups.
+    Root(&'static str),
+    /// A group's document, `apis/apps`.
+    Group(String),
+    /// A group version with these resources, `apis/apps/v1`.
+    Version(String, String, Vec<Arc<Resource>>),
+    /// `version`.
+    CodeVersion,
+}
+
+/// A document that may not have been built yet.
+pub struct Document {
+    subject: Subject,
+    built: OnceLock<Built>,
+}
+
+/// A document and its name.
+pub struct Built {
+    /// The JSON.
+    pub json: Bytes,
+    /// The hash that `?hash=` holds; the entity tag is the same in quotes.
+    pub hash: String,
+}
+
+impl OpenApi {
+    /// No group version yet.
+    pub fn new(types: Types) -> Self {
+        let roots = [("api", Subject::Root("api")), ("apis", Subject::Root("apis")), ("version", Subject::CodeVersion)];
+        let documents = roots.into_iter().map(|(path, subject)| (path.to_owned(), Document::new(subject))).collect();
+        Self { types, current: ArcSwap::from_pointee(documents) }
+    }
+
+    /// Adds a group version, or replaces what was said of it.
+    pub fn set(&self, group: &str, version: &str, resources: Vec<Arc<Resource>>) {
+        let subject = Subject::Version(group.into(), version.into(), resources);
+        self.current.rcu(|documents| {
+            let mut documents = BTreeMap::clone(documents);
+            documents.insert(path(group, version), Document::new(subject.clone()));
+            if !group.is_empty() {
+                documents
+                    .entry(format!("apis/{group}"))
+                    .or_insert_with(|| Document::new(Subject::Group(group.to_owned())));
+            }
+            documents
+        });
+    }
+
+    /// Takes a group version out, and its group with the last one.
+    pub fn remove(&self, group: &str, version: &str) {
+        self.current.rcu(|documents| {
+            let mut documents = BTreeMap::clone(documents);
+            documents.remove(&path(group, version));
+            let below = format!("apis/{group}/");
+            if !documents.keys().any(|path| path.starts_with(&below)) {
+                documents.remove(&format!("apis/{group}"));
+            }
+            documents
+        });
+    }
+
+    /// The document of a path below `/openapi/v3/`.
+    pub fn document(&self, path: &str) -> Option<Arc<Document>> {
+        self.current.load().get(path).cloned()
+    }
+
+    /// Every document's path.
+    pub fn paths(&self) -> Vec<(String, Arc<Document>)> {
+        self.current.load().iter().map(|(path, document)| (path.clone(), Arc::clone(document))).collect()
+    }
+
+    /// A document's content, building it if nobody has yet.
+    pub fn built<'a>(&self, document: &'a Document) -> &'a Built {
+        document.built.get_or_init(|| Built::of(&document::build(&document.subject, &self.types)))
+    }
+}
+
+impl Document {
+    fn new(subject: Subject) -> Arc<Self> {
+        Arc::new(Self { subject, built: OnceLock::new() })
+    }
+}
+
+impl Built {
+    fn of(value: &Value) -> Self {
+        let mut json = Vec::new();
+        to_bytes(value, &mut json);
+        let digest = ring::digest::digest(&ring::digest::SHA512, &json);
+        let hash = digest.as_ref().iter().map(|byte| format!("{byte:02X}")).collect();
+        Self { json: json.into(), hash }
+    }
+}
+
+fn path(group: &str, version: &str) -> String {
+    if group.is_empty() { format!("api/{version}") } else { format!("apis/{group}/{version}") }
+}

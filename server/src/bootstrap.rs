@@ -1,0 +1,120 @@
+//! The objects that a server starts with, made where they are absent.
+//!
+//! They go the way of any creation (defaults, validation, strategy), so that a bootstrap object
+//! looks like one that a client made.
+
+use std::sync::Arc;
+
+use apiwright_chain::spec::BootstrapObject;
+use apiwright_json::{Duplicates, Value, decode};
+use apiwright_meta::object;
+use apiwright_meta::status::{Reason, Result};
+use apiwright_meta::Status;
+use apiwright_registry::store::{Check, Freshness, WriteOptions};
+use apiwright_registry::{Store, catalogue::Catalogue};
+use apiwright_schema::decode::{ObjectKind, Source};
+use apiwright_schema::defaults::apply_defaults;
+use futures::future::BoxFuture;
+use futures::stream::{self, StreamExt};
+
+/// How many creations are under way at once; they share the engine's commits.
+const CONCURRENT_MAX: usize = 256;
+
+/// What is known at the start only: the `${name}`s of the specs.
+#[derive(Debug)]
+pub struct Placeholders {
+    /// `--service-cluster-ip-range`.
+    pub service_range: String,
+    /// The first address of it.
+    pub service_range_first: String,
+    /// The port that this server listens on.
+    pub port: u16,
+}
+
+/// Makes the objects that are absent; says how many it made.
+///
+/// # Errors
+/// The first object that could not be made.
+pub async fn ensure(
+    objects: &'static [BootstrapObject],
+    placeholders: &Placeholders,
+    catalogue: &Catalogue,
+    store: impl Fn(&str, &str, &str) -> Option<Arc<Store>>,
+) -> Result<usize, String> {
+    // Namespaces come first: others live in them.
+    let mut made = 0;
+    for wave in [true, false] {
+        let creations: Vec<_> = objects
+            .iter()
+            .filter(|one| (one.resource == "namespaces") == wave)
+            .filter_map(|one| Some((one, store(one.group, one.version, one.resource)?)))
+            .map(|(one, store)| create(one, placeholders, catalogue, store))
+            .collect();
+        let results: Vec<_> = stream::iter(creations).buffer_unordered(CONCURRENT_MAX).collect().await;
+        for result in results {
+            made += usize::from(result?);
+        }
+    }
+    Ok(made)
+}
+
+async fn create(
+    spec: &BootstrapObject,
+    placeholders: &Placeholders,
+    catalogue: &Catalogue,
+    store: Arc<Store>,
+) -> Result<bool, String> {
+    let complain = |why: &dyn std::fmt::Display| format!("bootstrap object of {}: {why}: {}", spec.resource, spec.json);
+    let (mut value, _) = decode(spec.json.as_bytes()).map_err(|why| complain(&why.message))?;
+    fill(&mut value, placeholders);
+    let (namespace, name) = (object::namespace(&value).to_owned(), object::name(&value).to_owned());
+    match store.get(&namespace, &name, Freshness::Latest).await {
+        Ok(_) => return Ok(false),
+        Err(status) if status.reason == Some(Reason::NotFound) => {}
+        Err(status) => return Err(complain(&status.message)),
+    }
+    let Some(resource) = catalogue.resource(spec.group, spec.version, spec.resource) else {
+        return Err(complain(&"no such resource"));
+    };
+    let api_version = resource.api_version();
+    let kind = ObjectKind { api_version: &api_version, kind: &resource.kind };
+    let decoded = apiwright_schema::decode::decode(&resource.schema, kind, value, &Duplicates::default(), Source::Json)
+        .map_err(|why| complain(&why))?;
+    if !decoded.strict.is_empty() {
+        return Err(complain(&decoded.strict.join(", ")));
+    }
+    let mut value = decoded.value;
+    apply_defaults(&resource.schema, &mut value);
+    resource.hooks.default(&mut value);
+    let options = WriteOptions { user: "system:apiserver".into(), ..WriteOptions::default() };
+    match store.create(&options, &namespace, value, &Unchecked).await {
+        Ok(_) => Ok(true),
+        // Another replica was first.
+        Err(status) if status.reason == Some(Reason::AlreadyExists) => Ok(false),
+        Err(status) => Err(complain(&status.message)),
+    }
+}
+
+/// Admission is for requests.
+struct Unchecked;
+
+impl Check for Unchecked {
+    fn check<'a>(&'a self, _: Option<&'a Value>, _: Option<&'a Value>) -> BoxFuture<'a, Result<(), Box<Status>>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+/// Puts what the placeholders stand for in their places.
+fn fill(value: &mut Value, placeholders: &Placeholders) {
+    match value {
+        Value::String(text) => match text.as_str() {
+            "${service-range}" => *value = placeholders.service_range.as_str().into(),
+            "${service-range-first}" => *value = placeholders.service_range_first.as_str().into(),
+            "${port}" => *value = i64::from(placeholders.port).into(),
+            _ => {}
+        },
+        Value::Array(items) => items.iter_mut().for_each(|item| fill(item, placeholders)),
+        Value::Object(members) => members.iter_mut().for_each(|(_, member)| fill(member, placeholders)),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => {}
+    }
+}
