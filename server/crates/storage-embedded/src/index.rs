@@ -69,7 +69,8 @@ mod tests {
     #[test]
     fn finds_exactly_the_prefixes_of_a_key() {
         let prefixes = ["", "/", "/registry/", "/registry/pods/", "/registry/pods/a/", "/registry/pods/a/x"];
-        let others = ["/registry/pod/", "/registry/pods/a/xy", "/registry/pods/a/w", "/registry/pods/b/", "/s", "."];
+        let others =
+            ["/registry/pod/", "/registry/pods/a/xy", "/registry/pods/a/w", "/registry/pods/b/", "/s", "."];
         let mut index = Index::default();
         let all: Vec<_> = prefixes
             .iter()
@@ -84,7 +85,8 @@ mod tests {
             found.sort();
             found
         };
-        let mut want: Vec<_> = prefixes.iter().flat_map(|prefix| [prefix.to_string(), prefix.to_string()]).collect();
+        let mut want: Vec<_> =
+            prefixes.iter().flat_map(|prefix| [prefix.to_string(), prefix.to_string()]).collect();
         want.sort();
         assert_eq!(found(&index), want);
         for subscriber in &all[..prefixes.len() + others.len()] {

@@ -8,18 +8,26 @@
 //! revision, and what is older answers [`Error::Compacted`].
 
 mod batch;
+pub mod disk;
+mod durable;
 mod expiry;
+mod failure;
 mod history;
 mod hub;
 mod index;
+mod lock;
+mod open_error;
 mod options;
+mod record;
 mod shared;
 mod snapshot;
+mod upgrade;
 mod watch;
 mod writer;
 
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
 use apiwright_storage::{
@@ -29,11 +37,15 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
+pub use open_error::OpenError;
 pub use options::Options;
 
 use batch::Write;
+use disk::{Directory, Disk};
+use durable::{Durable, Loaded};
 use expiry::Deadlines;
 use hub::FIRST_REVISION;
+use lock::Lock;
 use shared::Shared;
 use snapshot::{Map, Snapshot};
 use watch::WatchStream;
@@ -45,6 +57,8 @@ pub struct Embedded {
     shared: Arc<Shared>,
     requests: Mutex<Option<Sender<Request>>>,
     writer: Option<JoinHandle<()>>,
+    /// Given back after the writer has ended.
+    lock: Mutex<Option<Lock>>,
 }
 
 impl Embedded {
@@ -54,22 +68,43 @@ impl Embedded {
     /// When the system gives no thread.
     pub fn memory(options: Options) -> Self {
         let snapshot = Snapshot { revision: FIRST_REVISION, map: Map::new() };
-        let (sender, receiver) = channel();
-        let shared = Arc::new(Shared::new(snapshot, &options));
-        Self::start(shared, sender, receiver, Deadlines::default(), options)
+        Self::start(None, Loaded { snapshot, deadlines: Deadlines::default() }, None, options)
             .expect("the system gives a thread")
     }
 
+    /// The engine of a data directory, which is created where it is missing. Reads all of it, so
+    /// it belongs on a thread that may block.
+    pub fn open(dir: impl AsRef<Path>, options: Options) -> Result<Self, OpenError> {
+        let dir = dir.as_ref();
+        let failed = |source| OpenError::Io { path: dir.to_owned(), source };
+        let mut builder = std::fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(dir).map_err(failed)?;
+        let lock = Lock::take(dir)?;
+        let (durable, loaded) = Durable::open(Arc::new(Directory(dir.to_owned())), dir)?;
+        Self::start(Some(durable), loaded, Some(lock), options).map_err(failed)
+    }
+
+    /// The engine of any disk. Nothing keeps a second engine from using the same one.
+    pub fn open_disk(disk: Arc<dyn Disk>, options: Options) -> Result<Self, OpenError> {
+        let (durable, loaded) = Durable::open(disk, Path::new(""))?;
+        Self::start(Some(durable), loaded, None, options)
+            .map_err(|source| OpenError::Io { path: "".into(), source })
+    }
+
     fn start(
-        shared: Arc<Shared>,
-        sender: Sender<Request>,
-        requests: Receiver<Request>,
-        deadlines: Deadlines,
+        durable: Option<Durable>,
+        loaded: Loaded,
+        lock: Option<Lock>,
         options: Options,
     ) -> std::io::Result<Self> {
-        let writer = Writer { shared: shared.clone(), requests, deadlines, options, progress_due: None };
+        let (sender, receiver) = channel();
+        let shared = Arc::new(Shared::new(loaded.snapshot, &options));
+        let writer = Writer::new(shared.clone(), receiver, loaded.deadlines, durable, options);
         let thread = std::thread::Builder::new().name("storage-writer".into()).spawn(|| writer.run())?;
-        Ok(Self { shared, requests: Mutex::new(Some(sender)), writer: Some(thread) })
+        Ok(Self { shared, requests: Mutex::new(Some(sender)), writer: Some(thread), lock: Mutex::new(lock) })
     }
 
     fn send(&self, request: Request) -> Result<()> {
@@ -105,7 +140,9 @@ impl Storage for Embedded {
             self.shared.check()?;
             let (reply, answer) = oneshot::channel();
             self.send(Request::Write(Write { key, expect, change, reply }))?;
-            answer.await.unwrap_or_else(|_| Err(Error::Unknown("the storage stopped during the write".into())))
+            answer
+                .await
+                .unwrap_or_else(|_| Err(Error::Unknown("the storage stopped during the write".into())))
         })
     }
 
@@ -135,7 +172,9 @@ impl Storage for Embedded {
             let (reply, answer) = oneshot::channel();
             self.send(Request::Close(reply))?;
             *self.requests.lock() = None;
-            answer.await.unwrap_or_else(|_| Err(closed()))
+            let result = answer.await.unwrap_or_else(|_| Err(closed()));
+            *self.lock.lock() = None;
+            result
         })
     }
 }

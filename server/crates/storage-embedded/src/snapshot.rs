@@ -77,6 +77,9 @@ mod tests {
         }
     }
 
+    /// A prefix, after, a limit; the keys wanted, and how many remain.
+    type Case<'a> = (&'a str, Option<&'a str>, usize, &'a [&'a str], u64);
+
     #[test]
     fn pages_have_edges() {
         let keys = ["/a", "/p", "/p/", "/p/a", "/p/b", "/p/c", "/p0", "/q"];
@@ -94,7 +97,7 @@ mod tests {
                 (entry.key.clone(), Arc::new(entry))
             })
             .collect();
-        let cases: [(&str, Option<&str>, usize, &[&str], u64); 10] = [
+        let cases: [Case<'_>; 10] = [
             ("/p/", None, 0, &["/p/", "/p/a", "/p/b", "/p/c"], 0),
             ("/p/", None, 2, &["/p/", "/p/a"], 2),
             ("/p/", Some("/p/a"), 1, &["/p/b"], 1),

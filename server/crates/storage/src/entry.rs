@@ -39,10 +39,7 @@ impl Annex {
     /// # Panics
     /// When two layers use the slot for different types, which is a bug.
     pub fn get_or_derive<T: Any + Send + Sync>(&self, derive: impl FnOnce() -> T) -> &T {
-        self.0
-            .get_or_init(|| Box::new(derive()))
-            .downcast_ref()
-            .expect("one layer owns the annex")
+        self.0.get_or_init(|| Box::new(derive())).downcast_ref().expect("one layer owns the annex")
     }
 }
 

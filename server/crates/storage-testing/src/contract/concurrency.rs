@@ -28,7 +28,10 @@ pub async fn counters_lose_no_increment(storage: Arc<dyn Storage>) {
                     match storage.commit(Key::from("/count/n"), expect, change).await.unwrap() {
                         Outcome::Done { entry, .. } => break entry,
                         Outcome::Mismatch { current: Some(found), .. } => {
-                            assert!(found.mod_revision > current.mod_revision, "a mismatch shows something newer");
+                            assert!(
+                                found.mod_revision > current.mod_revision,
+                                "a mismatch shows something newer"
+                            );
                             current = found;
                         }
                         Outcome::Mismatch { current: None, .. } => panic!("the counter is gone"),
@@ -72,9 +75,11 @@ pub async fn reads_never_go_back(storage: Arc<dyn Storage>) {
             tokio::spawn(async move {
                 let mut last = (0, vec![0; WRITERS as usize]);
                 while last.1.iter().any(|count| *count < INCREMENTS) {
-                    let least: Vec<_> = acknowledged.iter().map(|count| count.load(Ordering::SeqCst)).collect();
+                    let least: Vec<_> =
+                        acknowledged.iter().map(|count| count.load(Ordering::SeqCst)).collect();
                     let page = list(&*storage, "/back/", At::Latest).await;
-                    let counts: Vec<u64> = page.entries.iter().map(|entry| text(entry).parse().unwrap()).collect();
+                    let counts: Vec<u64> =
+                        page.entries.iter().map(|entry| text(entry).parse().unwrap()).collect();
                     assert!(page.revision >= last.0, "reader {reader} went back");
                     for (writer, count) in counts.iter().enumerate() {
                         assert!(*count >= least[writer], "an acknowledged write is missing");

@@ -36,7 +36,8 @@ pub async fn entries_expire(storage: Arc<dyn Storage>) {
     assert!(now >= revision && entry.is_none());
     tokio::time::sleep(Duration::from_millis(1500)).await;
     let range = Range { prefix: "/expire/", after: None, limit: 0, at: At::Latest };
-    let keys: Vec<_> = storage.range(range).await.unwrap().entries.iter().map(|entry| entry.key.clone()).collect();
+    let keys: Vec<_> =
+        storage.range(range).await.unwrap().entries.iter().map(|entry| entry.key.clone()).collect();
     assert_eq!(keys.iter().map(|key| &**key).collect::<Vec<_>>(), ["/expire/kept", "/expire/long"]);
     let again = create(&*storage, "/expire/short", "again").await;
     assert_eq!(next_change(&mut watch).await.revision(), again);

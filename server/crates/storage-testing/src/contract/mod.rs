@@ -12,7 +12,9 @@ mod writes;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiwright_storage::{At, Change, Entry, Event, Expect, Key, Outcome, Page, Range, Revision, Storage, Watch};
+use apiwright_storage::{
+    At, Change, Entry, Event, Expect, Key, Outcome, Page, Range, Revision, Storage, Watch,
+};
 use bytes::Bytes;
 use futures::StreamExt;
 
@@ -140,7 +142,9 @@ async fn next_change(watch: &mut Watch) -> Event {
 fn describe(event: &Event) -> String {
     match event {
         Event::Put { entry, previous: None } => format!("create {}", text(entry)),
-        Event::Put { entry, previous: Some(previous) } => format!("update {} {}", text(previous), text(entry)),
+        Event::Put { entry, previous: Some(previous) } => {
+            format!("update {} {}", text(previous), text(entry))
+        }
         Event::Delete { previous, .. } => format!("delete {}", text(previous)),
         Event::Progress(_) => "progress".into(),
     }

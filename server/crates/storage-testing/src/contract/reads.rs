@@ -7,13 +7,25 @@ use futures::StreamExt;
 
 use super::{contents, create, delete, list, next_change, update};
 
+/// A prefix, after, a limit; the keys wanted, and how many remain.
+type Case<'a> = (&'a str, Option<&'a str>, usize, &'a [&'a str], u64);
+
 /// Ranges hold exactly the keys below the prefix, in order, in parts that fit together.
 pub async fn ranges_have_edges(storage: Arc<dyn Storage>) {
     let storage = &*storage;
-    for key in ["/edge/p", "/edge/p/b", "/edge/p/a", "/edge/p/a/x", "/edge/p/ä", "/edge/p0", "/edge/o/z", "/edge/p/c"] {
+    for key in [
+        "/edge/p",
+        "/edge/p/b",
+        "/edge/p/a",
+        "/edge/p/a/x",
+        "/edge/p/ä",
+        "/edge/p0",
+        "/edge/o/z",
+        "/edge/p/c",
+    ] {
         create(storage, key, "v").await;
     }
-    let cases: [(&str, Option<&str>, usize, &[&str], u64); 10] = [
+    let cases: [Case<'_>; 10] = [
         ("/edge/p/", None, 0, &["a", "a/x", "b", "c", "ä"], 0),
         ("/edge/p/", None, 2, &["a", "a/x"], 3),
         ("/edge/p/", Some("/edge/p/a/x"), 2, &["b", "c"], 1),
@@ -96,8 +108,12 @@ pub async fn compaction_forgets(storage: Arc<dyn Storage>) {
     for revision in [0, revisions[0], revisions[4]] {
         let error = storage.get("/compact/a", At::Revision(revision)).await.unwrap_err();
         assert!(matches!(error, Error::Compacted { requested, .. } if requested == revision), "{error:?}");
-        let error = storage.range(Range { prefix: "", after: None, limit: 1, at: At::Revision(revision) }).await;
-        assert!(matches!(error, Err(Error::Compacted { requested, .. }) if requested == revision), "{error:?}");
+        let error =
+            storage.range(Range { prefix: "", after: None, limit: 1, at: At::Revision(revision) }).await;
+        assert!(
+            matches!(error, Err(Error::Compacted { requested, .. }) if requested == revision),
+            "{error:?}"
+        );
     }
     assert!(matches!(storage.compact(revisions[2]).await, Err(Error::Compacted { .. })));
     assert_eq!(contents(&list(storage, "/compact/", At::Revision(middle)).await, "/compact/"), ["a=5"]);

@@ -48,7 +48,9 @@ pub async fn writes_compare_first(storage: Arc<dyn Storage>) {
     assert_eq!((entry.mod_revision, text(&entry).as_str()), (first, "one"));
 
     let before = storage.revision().await.unwrap();
-    for expect in [Expect::Absent, Expect::Revision(first - 1), Expect::Revision(first + 1), Expect::Revision(0)] {
+    for expect in
+        [Expect::Absent, Expect::Revision(first - 1), Expect::Revision(first + 1), Expect::Revision(0)]
+    {
         let current = mismatch(put(storage, &key, expect, "other").await).unwrap();
         assert_eq!((current.mod_revision, text(&current).as_str()), (first, "one"));
         let current = mismatch(remove(expect).await.unwrap()).unwrap();

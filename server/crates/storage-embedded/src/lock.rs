@@ -1,0 +1,43 @@
+//! One process per data directory.
+//!
+//! The lock is the operating system's, so it goes with its process however that ends; the process
+//! id in the file only tells people who holds it.
+
+use std::fs::{File, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use crate::disk::open_private;
+use crate::open_error::OpenError;
+
+/// The lock file's name.
+const NAME: &str = "LOCK";
+
+/// Holds the directory until dropped.
+#[derive(Debug)]
+pub(crate) struct Lock(#[expect(dead_code, reason = "closing the file unlocks it")] File);
+
+impl Lock {
+    pub(crate) fn take(dir: &Path) -> Result<Self, OpenError> {
+        let path = dir.join(NAME);
+        let failed = |source| OpenError::Io { path: path.clone(), source };
+        let mut file = open_private(&path).map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                // A holder that is just starting has written nothing yet.
+                let _ = file.read_to_string(&mut holder);
+                let pid = holder.trim().parse().ok();
+                return Err(OpenError::InUse { dir: dir.to_owned(), pid });
+            }
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+        // The lock is held whether or not the note can be written, for instance on a full disk.
+        let _ = file
+            .set_len(0)
+            .and_then(|()| file.seek(SeekFrom::Start(0)))
+            .and_then(|_| writeln!(file, "{}", std::process::id()));
+        Ok(Self(file))
+    }
+}

@@ -1,0 +1,181 @@
+//! The bytes of an entry and of the store's state on disk.
+//!
+//! Everything carries a checksum of its own, key included, and the state has the count and the sum
+//! of all checksums: neither a damaged, nor a misplaced, nor a lost or outdated record goes unseen.
+
+use std::sync::Arc;
+
+use apiwright_storage::{Annex, Entry, Revision};
+use bytes::Bytes;
+
+use crate::expiry::Millis;
+use crate::upgrade::FORMAT;
+
+/// Checksum, three revisions' worth of history, deadline.
+const HEADER: usize = 4 + 4 * 8;
+/// Checksum, format, revision, count, sum.
+const STATE: usize = 4 + 4 + 3 * 8;
+
+/// What the store knows about itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) revision: Revision,
+    /// How many records there are.
+    pub(crate) count: u64,
+    /// The wrapping sum of their checksums.
+    pub(crate) sum: u64,
+}
+
+/// Why the state cannot be used.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum StateError {
+    Corrupt,
+    Format(u32),
+}
+
+/// Writes an entry's record into `buffer`; gives its checksum.
+pub(crate) fn encode(entry: &Entry, deadline: Option<Millis>, buffer: &mut Vec<u8>) -> u32 {
+    buffer.clear();
+    buffer.extend_from_slice(&[0; 4]);
+    for number in [entry.create_revision, entry.mod_revision, entry.version, deadline.unwrap_or(0)] {
+        buffer.extend_from_slice(&number.to_le_bytes());
+    }
+    buffer.extend_from_slice(&entry.value);
+    let sum = checksum(&entry.key, &buffer[4..]);
+    buffer[..4].copy_from_slice(&sum.to_le_bytes());
+    sum
+}
+
+/// The checksum that a record claims; 0 where it is too short to claim one.
+pub(crate) fn claimed_checksum(record: &[u8]) -> u32 {
+    record.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
+/// Reads a record; `None` where it is damaged. The value is copied once, to its exact size.
+pub(crate) fn decode(key: &str, record: &[u8]) -> Option<(Arc<Entry>, Option<Millis>)> {
+    if record.len() < HEADER || checksum(key, &record[4..]) != claimed_checksum(record) {
+        return None;
+    }
+    let (header, value) = record.split_at(HEADER);
+    let mut numbers = header[4..].chunks_exact(8).map(u64_of);
+    let mut next = || numbers.next().unwrap_or(0);
+    let (create_revision, mod_revision, version, deadline) = (next(), next(), next(), next());
+    let entry = Entry {
+        key: key.into(),
+        value: Bytes::copy_from_slice(value),
+        create_revision,
+        mod_revision,
+        version,
+        annex: Annex::default(),
+    };
+    Some((Arc::new(entry), (deadline != 0).then_some(deadline)))
+}
+
+impl State {
+    pub(crate) fn encode(&self) -> [u8; STATE] {
+        let mut bytes = [0; STATE];
+        bytes[4..8].copy_from_slice(&FORMAT.to_le_bytes());
+        for (slot, number) in bytes[8..].chunks_exact_mut(8).zip([self.revision, self.count, self.sum]) {
+            slot.copy_from_slice(&number.to_le_bytes());
+        }
+        let sum = checksum("", &bytes[4..]);
+        bytes[..4].copy_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, StateError> {
+        // Every format, known or not, starts with the checksum of the rest, then its number.
+        if bytes.len() < 8 || checksum("", &bytes[4..]) != claimed_checksum(bytes) {
+            return Err(StateError::Corrupt);
+        }
+        let format = claimed_checksum(&bytes[4..]);
+        if format != FORMAT {
+            return Err(StateError::Format(format));
+        }
+        if bytes.len() != STATE {
+            return Err(StateError::Corrupt);
+        }
+        let mut numbers = bytes[8..].chunks_exact(8).map(u64_of);
+        let mut next = || numbers.next().unwrap_or(0);
+        Ok(Self { revision: next(), count: next(), sum: next() })
+    }
+
+    /// Counts a record in.
+    pub(crate) fn add(&mut self, checksum: u32) {
+        self.count += 1;
+        self.sum = self.sum.wrapping_add(u64::from(checksum));
+    }
+
+    /// Counts a record out.
+    pub(crate) fn subtract(&mut self, checksum: u32) {
+        self.count = self.count.wrapping_sub(1);
+        self.sum = self.sum.wrapping_sub(u64::from(checksum));
+    }
+}
+
+fn checksum(key: &str, rest: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(key.as_bytes());
+    hasher.update(rest);
+    hasher.finalize()
+}
+
+fn u64_of(bytes: &[u8]) -> u64 {
+    bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry() -> Entry {
+        Entry {
+            key: "/a".into(),
+            value: Bytes::from_static(b"value"),
+            create_revision: 2,
+            mod_revision: 9,
+            version: 3,
+            annex: Annex::default(),
+        }
+    }
+
+    #[test]
+    fn records_come_back_or_are_refused() {
+        for deadline in [None, Some(1_700_000_000_000)] {
+            let mut record = Vec::new();
+            let sum = encode(&entry(), deadline, &mut record);
+            assert_eq!(claimed_checksum(&record), sum);
+            let (decoded, decoded_deadline) = decode("/a", &record).expect("it was just written");
+            assert_eq!(format!("{decoded:?}"), format!("{:?}", entry()));
+            assert_eq!(decoded_deadline, deadline);
+            assert!(decode("/b", &record).is_none(), "a misplaced record");
+            for length in 0..record.len() {
+                assert!(decode("/a", &record[..length]).is_none(), "cut to {length}");
+            }
+            for bit in 0..record.len() * 8 {
+                record[bit / 8] ^= 1 << (bit % 8);
+                assert!(decode("/a", &record).is_none(), "bit {bit}");
+                record[bit / 8] ^= 1 << (bit % 8);
+            }
+        }
+    }
+
+    #[test]
+    fn states_come_back_or_are_refused() {
+        let state = State { revision: 7, count: 3, sum: 99 };
+        let mut bytes = state.encode();
+        assert_eq!(State::decode(&bytes), Ok(state));
+        assert_eq!(State::decode(&bytes[..STATE - 1]), Err(StateError::Corrupt));
+        for bit in 0..STATE * 8 {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(State::decode(&bytes), Err(StateError::Corrupt), "bit {bit}");
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+        let mut newer = bytes.to_vec();
+        newer[4] = 2;
+        newer.push(0);
+        let sum = checksum("", &newer[4..]);
+        newer[..4].copy_from_slice(&sum.to_le_bytes());
+        assert_eq!(State::decode(&newer), Err(StateError::Format(2)));
+    }
+}
