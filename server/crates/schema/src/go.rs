@@ -135,7 +135,7 @@ fn write_internal(node: &Node, value: Option<&Value>, out: &mut String) {
                 out.push_str("\":");
                 match value {
                     None if !field.pointer => {
-                        write_internal(&field.node, Some(&omission::zero(&field.node)), out)
+                        write_internal(&field.node, Some(&omission::zero(&field.node)), out);
                     }
                     value => write_internal(&field.node, value, out),
                 }

@@ -158,7 +158,7 @@ pub enum Shape {
     /// A number or a string.
     IntOrString,
     /// Any JSON. The name is the OpenAPI definition where there is one (apiextensions' JSON,
-    /// JSONSchemaPropsOrBool and the like), which also says how protobuf writes it; else empty.
+    /// `JSONSchemaPropsOrBool` and the like), which also says how protobuf writes it; else empty.
     Any(Text),
     /// Any JSON object (`RawExtension`).
     RawObject,

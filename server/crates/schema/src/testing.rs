@@ -130,7 +130,7 @@ pub(crate) fn json(text: &str) -> Value {
     }
 }
 
-/// ObjectMeta, as far as the tests go.
+/// `ObjectMeta`, as far as the tests go.
 pub(crate) fn object_meta() -> Ref<Struct> {
     let owner = structure(
         "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference",

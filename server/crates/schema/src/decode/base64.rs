@@ -15,13 +15,9 @@ const ENGINE: GeneralPurpose = GeneralPurpose::new(
 /// The canonical spelling of a base64 text; `None` where it is canonical already. Where it is
 /// none, the byte at which that shows.
 pub(super) fn canonical(text: &str) -> Result<Option<String>, usize> {
-    let decoded = match ENGINE.decode(text) {
-        Ok(bytes) => bytes,
-        Err(_) => {
-            let joined: String = text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
-            ENGINE.decode(joined).map_err(|_| fault(text.as_bytes()))?
-        }
-    };
+    let joined = || text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect::<String>();
+    let decoded =
+        ENGINE.decode(text).or_else(|_| ENGINE.decode(joined())).map_err(|_| fault(text.as_bytes()))?;
     let spelt = ENGINE.encode(decoded);
     Ok((spelt != text).then_some(spelt))
 }

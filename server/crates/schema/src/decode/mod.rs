@@ -148,14 +148,18 @@ fn arrange_node(node: &Node, value: &mut Value) {
     match (&node.shape, value) {
         (Shape::Struct(ty), value) => arrange(ty, value),
         (Shape::List(list), Value::Array(items)) if is_container(&list.item) => {
-            items.iter_mut().for_each(|item| arrange_node(&list.item, item));
+            for item in items {
+                arrange_node(&list.item, item);
+            }
         }
         (Shape::Map(map), Value::Object(object)) => {
             if !object.keys().is_sorted() {
                 object.sort();
             }
             if is_container(&map.value) {
-                object.iter_mut().for_each(|(_, value)| arrange_node(&map.value, value));
+                for (_, value) in object.iter_mut() {
+                    arrange_node(&map.value, value);
+                }
             }
         }
         _ => {}

@@ -28,8 +28,7 @@ pub(super) fn decode(node: &Node, value: Value) -> Result<Value, Fault> {
     match (&node.shape, value) {
         (Shape::Bool, value @ Value::Bool(_))
         | (Shape::String(_), value @ Value::String(_))
-        | (Shape::Int64, value @ Value::Int(_))
-        | (Shape::Double, value @ Value::Int(_))
+        | (Shape::Int64 | Shape::Double, value @ Value::Int(_))
         | (Shape::Any(_) | Shape::RawObject | Shape::FieldsV1, value) => Ok(value),
         (Shape::Int32, Value::Int(number)) if i32::try_from(number).is_ok() => Ok(Value::Int(number)),
         (Shape::Double, Value::Float(number)) => Ok(float(number)),
@@ -53,15 +52,14 @@ pub(super) fn convert(node: &Node, value: Value) -> Result<Value, Fault> {
     match (&node.shape, value) {
         (Shape::Bool, value @ Value::Bool(_))
         | (Shape::String(_), value @ Value::String(_))
-        | (Shape::Int64, value @ Value::Int(_))
-        | (Shape::Double, value @ Value::Int(_))
+        | (Shape::Int64 | Shape::Double, value @ Value::Int(_))
         | (Shape::Any(_) | Shape::RawObject | Shape::FieldsV1, value) => Ok(value),
         (Shape::Int32, Value::Int(number)) => Ok(Value::Int(i64::from(number as i32))),
         (Shape::Double, Value::Float(number)) => Ok(float(number)),
-        (Shape::Int32, Value::Float(number)) if number.trunc() == number => {
+        (Shape::Int32, Value::Float(number)) if number.fract() == 0.0 => {
             Ok(Value::Int(i64::from(number as i64 as i32)))
         }
-        (Shape::Int64, Value::Float(number)) if number.trunc() == number => Ok(Value::Int(number as i64)),
+        (Shape::Int64, Value::Float(number)) if number.fract() == 0.0 => Ok(Value::Int(number as i64)),
         (Shape::Int32 | Shape::Int64, Value::Float(_)) => {
             Err(Fault::Text(format!("cannot convert float64 to {}", go::type_name(node))))
         }
@@ -155,7 +153,7 @@ fn byte_list(items: &[Value], node: &Node) -> Result<Value, Fault> {
 /// A float as its decoding again gives it: an integer where it is printed as one.
 fn float(number: f64) -> Value {
     const LIMIT: f64 = 9_007_199_254_740_992.0;
-    if number.trunc() == number && number.abs() <= LIMIT {
+    if number.fract() == 0.0 && number.abs() <= LIMIT {
         Value::Int(number as i64)
     } else {
         Value::Float(number)
@@ -165,7 +163,7 @@ fn float(number: f64) -> Value {
 /// A value as the body most likely spelt it.
 fn literal(value: &Value) -> String {
     match value {
-        Value::Float(number) if number.trunc() == *number && number.abs() < 1e18 => format!("{number:.1}"),
+        Value::Float(number) if number.fract() == 0.0 && number.abs() < 1e18 => format!("{number:.1}"),
         other => apiwright_json::to_string(other),
     }
 }

@@ -39,9 +39,8 @@ fn a_patched_object_is_in_normal_form() {
         let patched = read.apply(&ty, DEPLOYMENT, &current).expect(patch).value;
         let containers = patched.at(&["spec", "template", "spec", "containers"]).expect("containers");
         assert_eq!(to_string(containers), want, "{patch}");
-        assert_eq!(
-            patched.as_object().map(|object| object.keys().take(3).map(|key| key.as_str()).collect()),
-            Some(vec!["kind", "apiVersion", "metadata"])
+        assert!(
+            to_string(&patched).starts_with(r#"{"kind":"Deployment","apiVersion":"apps/v1","metadata":"#)
         );
     }
 }
@@ -167,7 +166,7 @@ fn refusals_have_upstreams_codes_and_words() {
         let status = refused.into_status();
         assert_eq!((status.code, status.reason, status.message.as_str()), (code, reason, message), "{patch}");
     }
-    let many = format!("[{}]", vec!["{}"; 10_001].join(","));
+    let many = format!("[{}{{}}]", "{},".repeat(10_000));
     let refused = Patch::read(Format::Json, many.as_bytes(), FieldValidation::Warn).expect_err("too many");
     let status = refused.into_status();
     assert_eq!((status.code, status.reason), (413, Some(Reason::RequestEntityTooLarge)));

@@ -8,29 +8,23 @@ use super::{Words, formats};
 /// Checks a text against a format; unknown ones allow everything, as upstream's do.
 pub(super) fn check(format: &str, text: &str, path: &Path, words: Words, errors: &mut ErrorList) {
     match format {
-        _ if words == Words::Custom && !format.starts_with("k8s-") => {
-            if !formats::is(format, text) {
-                let detail = format!("{} in body must be of type {format}: {}", path.as_str(), quoted(text));
-                errors.invalid(path.clone(), quoted(text), &detail);
-            }
-        }
         "k8s-short-name" => errors.invalid_each(path, text, names::dns1123_label(text)),
         "k8s-long-name" => errors.invalid_each(path, text, names::dns1123_subdomain(text)),
-        "k8s-long-name-caseless" => {
-            errors.invalid_each(path, text, caseless_subdomain(text));
-        }
+        "k8s-long-name-caseless" => errors.invalid_each(path, text, caseless_subdomain(text)),
         "k8s-label-key" => errors.invalid_each(path, text, names::label_key(text)),
         "k8s-prefixed-label-key" => errors.invalid_each(path, text, names::prefixed_label_key(text)),
         "k8s-label-value" => errors.invalid_each(path, text, names::label_value(text)),
         "k8s-path-segment-name" => errors.invalid_each(path, text, names::path_segment_name(text)),
-        "k8s-uuid" => {
-            if !is_uuid(text) {
-                errors.invalid(path.clone(), quoted(text), "must be a lowercase UUID in 8-4-4-4-12 format");
-            }
+        "k8s-uuid" if !is_uuid(text) => {
+            errors.invalid(path.clone(), quoted(text), "must be a lowercase UUID in 8-4-4-4-12 format");
         }
         "k8s-resource-pool-name" => pool_name(text, path, errors),
         "k8s-extended-resource-name" => extended_resource_name(text, path, errors),
         "k8s-resource-fully-qualified-name" => fully_qualified_name(text, path, errors),
+        _ if words == Words::Custom && !formats::is(format, text) => {
+            let detail = format!("{} in body must be of type {format}: {}", path.as_str(), quoted(text));
+            errors.invalid(path.clone(), quoted(text), &detail);
+        }
         _ => {}
     }
 }

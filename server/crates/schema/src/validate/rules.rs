@@ -139,7 +139,7 @@ impl Walk<'_> {
     }
 
     fn bound(&mut self, value: &Value, at: &Trail<'_>, relation: &str, bound: f64) {
-        let bound = if bound.trunc() == bound && bound.abs() < 1e18 {
+        let bound = if bound.fract() == 0.0 && bound.abs() < 1e18 {
             (bound as i64).to_string()
         } else {
             go_float(bound)
