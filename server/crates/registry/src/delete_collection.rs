@@ -50,9 +50,10 @@ impl Store {
         options: &DeleteOptions,
         check: &dyn Check,
     ) -> Result<()> {
-        stream::iter(&page.entries)
+        // The entries are shared, not borrowed: a future of many lifetimes could not be sent.
+        stream::iter(page.entries.clone())
             .map(|entry| async move {
-                let facts = self.facts(entry);
+                let facts = self.facts(&entry);
                 match self.delete(write, &facts.namespace, &facts.name, options, check).await {
                     Err(status) if status.reason != Some(Reason::NotFound) => Err(status),
                     _ => Ok(()),
