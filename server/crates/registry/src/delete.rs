@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use apiwright_json::Value;
 use apiwright_meta::status::Result;
+use apiwright_meta::time::Time;
 use apiwright_meta::{Status, object};
 use apiwright_storage::{Annex, At, Change, Entry, Expect, Key, Outcome, Revision};
 
-use crate::clock;
 use crate::deletion::{self, Begin};
 use crate::hooks::DeletionStep;
 use crate::store::{Check, DeleteOptions, Deleted, Store, WriteOptions};
@@ -84,7 +84,7 @@ impl Deletion<'_> {
         }
 
         deletion::check_preconditions(&store.resource, &old, options)?;
-        let now = clock::now();
+        let now = Time::now().seconds;
         let graceful = store.resource.strategy.graceful_delete;
         let begin = deletion::begin(graceful, hooks, &mut object, options, now);
         if begin == Begin::Pending {
@@ -152,7 +152,7 @@ impl Deletion<'_> {
         self.check_stored(old, options)?;
         self.check.check(None, Some(old)).await?;
         if object::deletion_timestamp(&object).is_none() {
-            object::set_deletion(&mut object, Some(&clock::format(clock::now())), None);
+            object::set_deletion(&mut object, Some(&apiwright_meta::time::now()), None);
         }
         if let Some(finalizers) = deletion::finalizers_for(&object, options.propagation) {
             object::set_finalizers(&mut object, finalizers);

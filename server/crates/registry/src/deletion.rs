@@ -3,9 +3,9 @@
 
 use apiwright_json::{Str, Value};
 use apiwright_meta::status::Result;
+use apiwright_meta::time::Time;
 use apiwright_meta::{Status, object};
 
-use crate::clock;
 use crate::hooks::Hooks;
 use crate::resource::Resource;
 use crate::store::{DeleteOptions, Propagation};
@@ -66,7 +66,7 @@ pub(crate) fn begin(
     if !graceful {
         return Begin::Immediate;
     }
-    let deletion = object::deletion_timestamp(object).and_then(clock::parse);
+    let deletion = deletion_seconds(object);
     let Some(deletion) = deletion else {
         let seconds = hooks.grace_period(object, requested);
         mark(object, now.saturating_add(seconds), seconds);
@@ -91,7 +91,7 @@ pub(crate) fn begin(
 
 /// Marks an object without a grace period that finalizers hold.
 pub(crate) fn mark_as_deleting(object: &mut Value, now: i64) {
-    let deletion = object::deletion_timestamp(object).and_then(clock::parse);
+    let deletion = deletion_seconds(object);
     if deletion.is_none() {
         bump_generation(object);
     }
@@ -121,8 +121,12 @@ pub(crate) fn finalizers_for(object: &Value, propagation: Option<Propagation>) -
     Some(own.chain(collector.map(|(_, name)| name)).map(Str::from).collect())
 }
 
+fn deletion_seconds(object: &Value) -> Option<i64> {
+    Time::parse(object::deletion_timestamp(object)?).ok().map(|time| time.seconds)
+}
+
 fn mark(object: &mut Value, end: i64, grace_seconds: i64) {
-    object::set_deletion(object, Some(&clock::format(end)), Some(grace_seconds));
+    object::set_deletion(object, Some(&Time::from_unix(end).to_rfc3339()), Some(grace_seconds));
 }
 
 fn bump_generation(object: &mut Value) {

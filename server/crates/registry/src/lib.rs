@@ -4,7 +4,6 @@
 //! Invariant: no object leaves without a resourceVersion, none is stored with one.
 
 pub mod catalogue;
-mod clock;
 mod codec;
 mod create;
 mod delete;

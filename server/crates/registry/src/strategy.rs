@@ -7,7 +7,6 @@ use apiwright_meta::status::Result;
 use apiwright_schema::Shape;
 use apiwright_schema::managed::{blank, keep_times_if_same};
 
-use crate::clock;
 use crate::hooks::WriteContext;
 use crate::metadata;
 use crate::names;
@@ -29,7 +28,7 @@ impl Store {
     ) -> Result<()> {
         object::set_deletion(object, None, None);
         object::set(object, "selfLink", Value::Null);
-        object::set_creation_timestamp(object, &clock::format(clock::now()));
+        object::set_creation_timestamp(object, &apiwright_meta::time::now());
         object::set_uid(object, &names::uid());
         let prefix = object::generate_name(object);
         if !prefix.is_empty() && object::name(object).is_empty() {
