@@ -1,7 +1,7 @@
 //! Jobs.
 
 use apiwright_json::{Object, Value};
-use apiwright_meta::{object, time};
+use apiwright_meta::object;
 use apiwright_registry::Hooks;
 use apiwright_registry::hooks::WriteContext;
 
@@ -109,7 +109,7 @@ fn duration(job: &Value) -> String {
     let start = job.text_at(&["status", "startTime"]);
     match (start, job.text_at(&["status", "completionTime"])) {
         ("", _) => String::new(),
-        (start, "") => time::since(start).unwrap_or_default(),
-        (start, end) => time::between(start, end).unwrap_or_default(),
+        (start, "") => cells::ago(start).unwrap_or_default(),
+        (start, end) => cells::between(start, end).unwrap_or_default(),
     }
 }

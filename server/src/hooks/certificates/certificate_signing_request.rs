@@ -1,7 +1,7 @@
 //! CertificateSigningRequests.
 
 use apiwright_json::Value;
-use apiwright_meta::time;
+use apiwright_meta::time::{self, Duration};
 use apiwright_registry::Hooks;
 
 use crate::hooks::shared::cells::{self, NONE};
@@ -14,7 +14,7 @@ impl Hooks for CertificateSigningRequest {
     fn cell(&self, column: &str, object: &Value) -> Value {
         match column {
             "RequestedDuration" => match object.at(&["spec", "expirationSeconds"]).and_then(Value::as_i64) {
-                Some(seconds) => time::human_duration(seconds).into(),
+                Some(seconds) => time::human_duration(Duration::from_nanos(seconds.saturating_mul(1_000_000_000))).into(),
                 None => NONE.into(),
             },
             "Condition" => condition(object).into(),

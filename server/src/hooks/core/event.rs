@@ -1,10 +1,9 @@
 //! Events, of the core group and of events.k8s.io: the same objects by other field names.
 
 use apiwright_json::Value;
-use apiwright_meta::time;
 use apiwright_registry::Hooks;
 
-use crate::hooks::shared::cells::UNKNOWN;
+use crate::hooks::shared::cells::{self, UNKNOWN};
 
 /// The hooks of Events.
 #[derive(Debug)]
@@ -33,7 +32,7 @@ fn either<'a>(object: &'a Value, core: &str, events: &str) -> &'a str {
 }
 
 fn age(moment: &str) -> String {
-    if moment.is_empty() { UNKNOWN.into() } else { time::since(moment).unwrap_or_else(|| UNKNOWN.into()) }
+    if moment.is_empty() { UNKNOWN.into() } else { cells::ago(moment).unwrap_or_else(|| UNKNOWN.into()) }
 }
 
 fn first_seen(object: &Value) -> String {

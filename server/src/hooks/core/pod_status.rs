@@ -1,7 +1,7 @@
 //! What `kubectl get pods` says of a pod: one word for what its containers are at.
 
 use apiwright_json::Value;
-use apiwright_meta::{object, time};
+use apiwright_meta::object;
 
 use crate::hooks::shared::cells;
 
@@ -57,7 +57,7 @@ impl PodSummary {
         match column {
             "Ready" => format!("{}/{}", self.ready, self.total),
             "Status" => self.reason.clone(),
-            _ => match self.last_restart.as_deref().and_then(time::since) {
+            _ => match self.last_restart.as_deref().and_then(cells::ago) {
                 Some(ago) if self.restarts > 0 => format!("{} ({ago} ago)", self.restarts),
                 _ => self.restarts.to_string(),
             },

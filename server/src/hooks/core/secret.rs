@@ -3,7 +3,8 @@
 use apiwright_json::{Object, Value};
 use apiwright_registry::Hooks;
 use apiwright_registry::hooks::WriteContext;
-use apiwright_schema::base64;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as STANDARD;
 
 use crate::hooks::shared::cells;
 
@@ -34,7 +35,7 @@ fn fold_string_data(object: &mut Value) {
     let Some(Value::Object(texts)) = secret.remove("stringData") else { return };
     let data: &mut Object = secret.object("data");
     for (key, text) in texts {
-        data.insert(key, base64::encode(text.as_str().unwrap_or_default().as_bytes()));
+        data.insert(key, STANDARD.encode(text.as_str().unwrap_or_default()));
     }
     data.sort();
 }

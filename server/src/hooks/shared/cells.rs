@@ -2,7 +2,7 @@
 
 use apiwright_json::{Object, Value};
 use apiwright_meta::labels::LabelSelector;
-use apiwright_meta::time;
+use apiwright_meta::time::{self, Time};
 
 /// What is printed where there is nothing.
 pub const NONE: &str = "<none>";
@@ -44,8 +44,20 @@ pub fn names(object: &Value, path: &[&str], member: &str) -> String {
 pub fn since(object: &Value, path: &[&str], otherwise: &str) -> String {
     match object.text_at(path) {
         "" => otherwise.into(),
-        moment => time::since(moment).unwrap_or_else(|| UNKNOWN.into()),
+        moment => ago(moment).unwrap_or_else(|| UNKNOWN.into()),
     }
+}
+
+/// The time since a moment, in kubectl's short form; `None` where the text is no moment.
+pub fn ago(moment: &str) -> Option<String> {
+    let moment = Time::parse(moment).ok()?;
+    Some(time::human_duration(Time::now().since(moment)))
+}
+
+/// The time between two moments, in kubectl's short form.
+pub fn between(start: &str, end: &str) -> Option<String> {
+    let (start, end) = (Time::parse(start).ok()?, Time::parse(end).ok()?);
+    Some(time::human_duration(end.since(start)))
 }
 
 /// A LabelSelector object as selectors are written: `app=web,tier in (a,b)`.
