@@ -87,6 +87,11 @@ pub fn encode_value(form: Form, value: &Value) -> Vec<u8> {
     }
 }
 
+/// A Status as protobuf, in its envelope: what `ERROR` events of such watches carry.
+pub fn status_protobuf(status: &Status) -> Vec<u8> {
+    proto::status(status)
+}
+
 /// A Status as the object that is sent: `ERROR` events of watches carry it, too.
 pub fn status_value(status: &Status) -> Value {
     let mut object = Object::with_capacity(8);
@@ -97,7 +102,7 @@ pub fn status_value(status: &Status) -> Value {
     object.push("metadata", metadata);
     object.push("status", outcome(status));
     push_text(&mut object, "message", &status.message);
-    if let Some(reason) = status.reason {
+    if let Some(reason) = &status.reason {
         object.push("reason", reason.as_str());
     }
     if let Some(details) = &status.details {

@@ -1,0 +1,96 @@
+//! Answers: objects and lists, whole or converted, in the negotiated form.
+//!
+//! Plain JSON is what nearly everybody asks for and what is stored, so it is copied, never encoded
+//! anew; indented JSON and YAML are made from it. Lists come in pieces as the client reads them.
+
+mod gzip;
+mod list;
+pub(crate) mod protobuf;
+pub(crate) mod table;
+mod writer;
+
+use std::sync::Arc;
+
+use apiwright_chain::{Form, Media, Response, respond};
+use apiwright_json::Value;
+use apiwright_meta::Status;
+use apiwright_meta::status::Result;
+use apiwright_registry::ListPage;
+use apiwright_storage::Entry;
+
+use crate::call::Call;
+use crate::negotiate::{ConvertTo, Output};
+use crate::server::Target;
+
+pub(crate) use writer::Writer;
+
+/// Answers with a stored object.
+pub(crate) fn object(
+    call: &Call,
+    target: Target<'_>,
+    output: Output,
+    code: u16,
+    entry: &Arc<Entry>,
+) -> Result<Response> {
+    let writer = Writer::new(call, target, output)?;
+    writer.check(ConvertTo::PartialObjectMetadataList)?;
+    let presented = target.store().present(entry)?;
+    let mut out = Vec::new();
+    writer.write_single(entry, &presented, entry.mod_revision, true, &mut out)?;
+    if output.form.media == Media::Protobuf {
+        return Ok(finish(call, code, output.form, out));
+    }
+    out.push(b'\n');
+    json_answer(call, code, output.form, out)
+}
+
+/// Answers with an object that is not stored in this form: a Scale, a review, a subresource's own.
+pub(crate) fn value(call: &Call, target: Target<'_>, output: Output, code: u16, value: &Value) -> Result<Response> {
+    let out = match (output.convert, output.form.media) {
+        (None, Media::Protobuf) => protobuf::known(target.server.shared.catalogue, value)?,
+        (None, _) => json_line(value),
+        (Some(convert), media) => {
+            let converted = table::of_value(call, target, convert, value)?;
+            match media {
+                Media::Protobuf => protobuf::known(target.server.shared.catalogue, &converted)?,
+                _ => json_line(&converted),
+            }
+        }
+    };
+    if output.form.media == Media::Protobuf {
+        return Ok(finish(call, code, output.form, out));
+    }
+    json_answer(call, code, output.form, out)
+}
+
+/// Answers with a list, in pieces where it is long.
+pub(crate) fn list(call: &Call, target: Target<'_>, output: Output, page: ListPage) -> Result<Response> {
+    list::answer(call, target, output, page)
+}
+
+fn json_line(value: &Value) -> Vec<u8> {
+    let mut json = Vec::new();
+    apiwright_json::to_bytes(value, &mut json);
+    json.push(b'\n');
+    json
+}
+
+/// JSON, a line of its own, as an answer in any text form.
+fn json_answer(call: &Call, code: u16, form: Form, json: Vec<u8>) -> Result<Response> {
+    let body = match form {
+        Form { media: Media::Json, pretty: false } => json,
+        form => {
+            let (value, _) = apiwright_json::decode(&json).map_err(|error| Status::internal(error.message))?;
+            respond::encode_value(form, &value)
+        }
+    };
+    Ok(finish(call, code, form, body))
+}
+
+/// A whole body as an answer, compressed where it is long and the client can read that.
+fn finish(call: &Call, code: u16, form: Form, body: Vec<u8>) -> Response {
+    if body.len() > gzip::LONG_BYTES && gzip::accepted(&call.head) {
+        return gzip::mark(respond::bytes(code, form.media.mime(), gzip::whole(&body)));
+    }
+    respond::bytes(code, form.media.mime(), body)
+}

@@ -1,0 +1,79 @@
+//! Compression of long answers, as kube-apiserver compresses: the fast level, from 128 KiB on.
+
+use std::io::Write;
+
+use apiwright_chain::Response;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue, VARY};
+use http::request::Parts;
+
+/// Answers up to this long are sent as they are.
+pub(super) const LONG_BYTES: usize = 128 * 1024;
+
+/// Whether the client reads gzip.
+pub(super) fn accepted(head: &Parts) -> bool {
+    let header = head.headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    header.split(',').any(|one| one.split(';').next().unwrap_or_default().trim() == "gzip")
+}
+
+/// Says on an answer that its body is compressed.
+pub(super) fn mark(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
+    response
+}
+
+/// A whole body, compressed.
+pub(super) fn whole(body: &[u8]) -> Vec<u8> {
+    let mut encoder = Pieces::new();
+    let mut out = encoder.add(body);
+    out.extend_from_slice(&encoder.end());
+    out
+}
+
+/// A body that is compressed piece by piece.
+pub(super) struct Pieces(GzEncoder<Vec<u8>>);
+
+impl Pieces {
+    pub(super) fn new() -> Self {
+        Self(GzEncoder::new(Vec::new(), Compression::fast()))
+    }
+
+    /// What can be sent once `piece` is there; may be empty.
+    pub(super) fn add(&mut self, piece: &[u8]) -> Vec<u8> {
+        // Writing to a vector cannot fail.
+        let _ = self.0.write_all(piece);
+        std::mem::take(self.0.get_mut())
+    }
+
+    /// What is left to send.
+    pub(super) fn end(mut self) -> Vec<u8> {
+        let _ = self.0.try_finish();
+        std::mem::take(self.0.get_mut())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    #[test]
+    fn reads_back() {
+        let body: Vec<u8> = (0..300_000u32).map(|n| (n % 251) as u8).collect();
+        let mut back = Vec::new();
+        flate2::read::GzDecoder::new(&whole(&body)[..]).read_to_end(&mut back).expect("valid gzip");
+        assert!(back == body);
+    }
+
+    #[test]
+    fn asks_the_client() {
+        for (header, expected) in [("gzip", true), ("br, gzip;q=0.5, deflate", true), ("identity", false), ("", false)] {
+            let request = http::Request::builder().header(ACCEPT_ENCODING, header).body(()).expect("a request");
+            assert_eq!(accepted(&request.into_parts().0), expected, "{header}");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Lists: a head, items and a tail, produced in pieces of about 64 KiB as the client reads.
+//!
+//! Invariant: a short list is one body with a length; a long one never exists as a whole, unless
+//! its form needs that (YAML, indentation, protobuf).
+
+use std::sync::Arc;
+
+use apiwright_chain::{Body, Form, Media, Response, respond};
+use apiwright_json::{Object, Value};
+use apiwright_meta::Status;
+use apiwright_meta::status::Result;
+use apiwright_registry::ListPage;
+use apiwright_storage::Entry;
+use bytes::Bytes;
+use futures::StreamExt;
+
+use super::{Writer, gzip, json_answer, protobuf};
+use crate::call::Call;
+use crate::negotiate::{ConvertTo, Output};
+use crate::server::{Flavour, Target};
+
+/// How long the pieces are, about.
+const PIECE_BYTES: usize = 64 * 1024;
+
+/// A list as JSON, in pieces.
+struct Pieces {
+    head: Vec<u8>,
+    tail: Vec<u8>,
+    entries: std::vec::IntoIter<Arc<Entry>>,
+    writer: Writer,
+    state: State,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Head,
+    Items { first: bool },
+    Done,
+}
+
+/// Answers with a list.
+pub(super) fn answer(call: &Call, target: Target<'_>, output: Output, page: ListPage) -> Result<Response> {
+    let writer = Writer::new(call, target, output)?;
+    writer.check(ConvertTo::PartialObjectMetadata)?;
+    if output.form.media == Media::Protobuf {
+        let body = protobuf::list(&writer, &page)?;
+        return Ok(super::finish(call, 200, output.form, body));
+    }
+    let mut pieces = Pieces::new(writer, page);
+    let stays_whole = output.form != Form { media: Media::Json, pretty: false };
+    let begun = pieces.gather(if stays_whole { usize::MAX } else { gzip::LONG_BYTES })?;
+    if stays_whole || pieces.state == State::Done {
+        return json_answer(call, 200, output.form, begun);
+    }
+    Ok(stream(call, begun, pieces))
+}
+
+/// The rest of a long list, as the client reads it.
+fn stream(call: &Call, begun: Vec<u8>, pieces: Pieces) -> Response {
+    let plain = futures::stream::iter(std::iter::once(Ok(begun)).chain(pieces));
+    let failed = |status: Box<Status>| std::io::Error::other(status.message);
+    if !gzip::accepted(&call.head) {
+        let body = plain.map(move |piece| piece.map(Bytes::from).map_err(failed));
+        return respond::bytes(200, Media::Json.mime(), Body::Stream(body.boxed()));
+    }
+    let compressed = futures::stream::unfold((Box::pin(plain), Some(gzip::Pieces::new())), move |state| async move {
+        let (mut plain, encoder) = state;
+        let mut encoder = encoder?;
+        loop {
+            match plain.next().await {
+                Some(Err(status)) => return Some((Err(failed(status)), (plain, None))),
+                Some(Ok(piece)) => {
+                    let out = encoder.add(&piece);
+                    if !out.is_empty() {
+                        return Some((Ok(Bytes::from(out)), (plain, Some(encoder))));
+                    }
+                }
+                None => return Some((Ok(Bytes::from(encoder.end())), (plain, None))),
+            }
+        }
+    });
+    gzip::mark(respond::bytes(200, Media::Json.mime(), Body::Stream(compressed.boxed())))
+}
+
+impl Pieces {
+    fn new(writer: Writer, page: ListPage) -> Self {
+        let meta = list_meta(page.revision, &page.token, page.remaining);
+        let (head, tail) = match (&writer.table, writer.output.convert) {
+            (Some(table), _) => {
+                let (mut head, mut tail) = (Vec::new(), Vec::new());
+                table.write_head(&mut head, &meta, true);
+                table.write_tail(&mut tail);
+                tail.push(b'\n');
+                (head, tail)
+            }
+            (None, Some(convert)) => {
+                let version = convert.version.api_version();
+                envelope(Flavour::BuiltIn, "PartialObjectMetadataList", version, &meta)
+            }
+            (None, None) => {
+                envelope(writer.flavour, &writer.store.resource.list_kind, &writer.api_version, &meta)
+            }
+        };
+        Self { head, tail, entries: page.entries.into_iter(), writer, state: State::Head }
+    }
+
+    /// The beginning of the list, longer than `enough` unless it ends before.
+    fn gather(&mut self, enough: usize) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        while out.len() <= enough && self.state != State::Done {
+            self.append(&mut out)?;
+        }
+        Ok(out)
+    }
+
+    /// Appends the head, an item or the tail.
+    fn append(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        self.state = match self.state {
+            State::Head => {
+                out.append(&mut self.head);
+                State::Items { first: true }
+            }
+            State::Items { first } => {
+                if let Some(entry) = self.entries.next() {
+                    if !first {
+                        out.push(b',');
+                    }
+                    let presented = self.writer.store.present(&entry)?;
+                    self.writer.write_item(&entry, &presented, out)?;
+                    State::Items { first: false }
+                } else {
+                    out.append(&mut self.tail);
+                    State::Done
+                }
+            }
+            State::Done => State::Done,
+        };
+        Ok(())
+    }
+}
+
+impl Iterator for Pieces {
+    type Item = Result<Vec<u8>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.state == State::Done {
+            return None;
+        }
+        let piece = self.gather(PIECE_BYTES);
+        if piece.is_err() {
+            self.state = State::Done;
+        }
+        Some(piece)
+    }
+}
+
+/// A list's metadata.
+pub(super) fn list_meta(revision: u64, token: &str, remaining: Option<u64>) -> Object {
+    let mut meta = Object::new();
+    if revision != 0 {
+        meta.push("resourceVersion", revision.to_string());
+    }
+    if !token.is_empty() {
+        meta.push("continue", token);
+    }
+    if let Some(remaining) = remaining {
+        meta.push("remainingItemCount", remaining as i64);
+    }
+    meta
+}
+
+/// What comes before and after the items. Lists of custom resources are sorted by name, as maps are.
+fn envelope(flavour: Flavour, kind: &str, api_version: &str, meta: &Object) -> (Vec<u8>, Vec<u8>) {
+    let mut meta = meta.clone();
+    if flavour == Flavour::Custom {
+        meta.sort();
+    }
+    let meta = apiwright_json::to_string(&Value::Object(meta));
+    match flavour {
+        Flavour::BuiltIn => (
+            format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\",\"metadata\":{meta},\"items\":[").into(),
+            b"]}\n".to_vec(),
+        ),
+        Flavour::Custom => (
+            format!("{{\"apiVersion\":\"{api_version}\",\"items\":[").into(),
+            format!("],\"kind\":\"{kind}\",\"metadata\":{meta}}}\n").into(),
+        ),
+    }
+}

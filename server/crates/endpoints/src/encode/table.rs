@@ -1,0 +1,167 @@
+//! `meta.k8s.io Table`: what `kubectl get` prints.
+
+pub(crate) mod cells;
+
+use std::sync::Arc;
+
+use apiwright_chain::Query;
+use apiwright_json::{Object, Value};
+use apiwright_meta::Status;
+use apiwright_meta::field::quoted;
+use apiwright_meta::status::Result;
+use apiwright_registry::hooks::NoHooks;
+use apiwright_registry::{Presented, Store};
+use apiwright_storage::Entry;
+
+use super::writer::write_metadata;
+use crate::call::Call;
+use crate::negotiate::{Convert, ConvertTo};
+use crate::server::Target;
+
+/// What a row says of its object besides the cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum IncludeObject {
+    /// Nothing.
+    None,
+    /// Its metadata.
+    #[default]
+    Metadata,
+    /// All.
+    Object,
+}
+
+impl IncludeObject {
+    /// Reads `includeObject`.
+    pub(crate) fn read(query: &Query) -> Result<Self> {
+        match query.get("includeObject").unwrap_or_default() {
+            "" | "Metadata" => Ok(Self::Metadata),
+            "Object" => Ok(Self::Object),
+            "None" => Ok(Self::None),
+            other => Err(Status::bad_request(format!(
+                "Unable to convert to Table as requested: includeObject: Invalid value: {}: \
+                 must be 'Metadata', 'Object', 'None', or empty",
+                quoted(other)
+            ))),
+        }
+    }
+}
+
+/// A table of the objects of one resource.
+pub(crate) struct Table {
+    store: Arc<Store>,
+    api_version: String,
+    table_version: &'static str,
+    include: IncludeObject,
+}
+
+impl Table {
+    /// A table in this version of `meta.k8s.io`.
+    pub(crate) fn new(target: Target<'_>, table_version: &'static str, include: IncludeObject) -> Self {
+        let store = Arc::clone(target.store());
+        Self { store, api_version: target.server.api_version.clone(), table_version, include }
+    }
+
+    /// Appends all that comes before the rows. A watch sends the columns once.
+    pub(crate) fn write_head(&self, out: &mut Vec<u8>, meta: &Object, with_columns: bool) {
+        out.extend_from_slice(b"{\"kind\":\"Table\",\"apiVersion\":\"");
+        out.extend_from_slice(self.table_version.as_bytes());
+        out.extend_from_slice(b"\",\"metadata\":");
+        apiwright_json::encode::object_to_bytes(meta, out);
+        out.extend_from_slice(b",\"columnDefinitions\":");
+        let columns = if with_columns { cells::definitions(&self.store.resource.columns) } else { Value::Null };
+        apiwright_json::to_bytes(&columns, out);
+        out.extend_from_slice(b",\"rows\":[");
+    }
+
+    /// Appends the row of a stored object.
+    pub(crate) fn write_row(&self, entry: &Arc<Entry>, presented: &Presented, out: &mut Vec<u8>) -> Result<()> {
+        let object = self.store.decode(entry)?;
+        self.write_cells(out, &object);
+        match self.include {
+            IncludeObject::None => out.extend_from_slice(b"null"),
+            IncludeObject::Metadata => write_metadata(presented, self.table_version, out),
+            IncludeObject::Object => presented.write(out, Some((&self.store.resource.kind, &self.api_version))),
+        }
+        out.push(b'}');
+        Ok(())
+    }
+
+    /// Appends the row of a bookmark, which has a version and perhaps annotations.
+    pub(crate) fn write_bookmark_row(&self, out: &mut Vec<u8>, object: &Value, ends_initial_events: bool) {
+        self.write_cells(out, object);
+        // The annotation that ends the initial events is shown even to those who want no objects.
+        let shown = match self.include {
+            IncludeObject::Object => object.clone(),
+            IncludeObject::None if !ends_initial_events => Value::Null,
+            IncludeObject::None | IncludeObject::Metadata => {
+                partial(self.table_version, object)
+            }
+        };
+        apiwright_json::to_bytes(&shown, out);
+        out.push(b'}');
+    }
+
+    /// Appends what comes after the rows.
+    pub(crate) fn write_tail(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"]}");
+    }
+
+    /// The row up to the value of `object`.
+    fn write_cells(&self, out: &mut Vec<u8>, object: &Value) {
+        out.extend_from_slice(b"{\"cells\":");
+        apiwright_json::to_bytes(&cells::row(&self.store.resource.columns, &*self.store.resource.hooks, object), out);
+        let conditions = self.store.resource.hooks.row_conditions(object);
+        if !conditions.is_null() {
+            out.extend_from_slice(b",\"conditions\":");
+            apiwright_json::to_bytes(&conditions, out);
+        }
+        out.extend_from_slice(b",\"object\":");
+    }
+}
+
+/// The metadata of a table of one object.
+pub(crate) fn object_meta(revision: u64) -> Object {
+    super::list::list_meta(revision, "", None)
+}
+
+/// An object that has no store of its own, converted: its rows are those of its kind.
+pub(crate) fn of_value(call: &Call, target: Target<'_>, convert: Convert, value: &Value) -> Result<Value> {
+    let version = convert.version.api_version();
+    match convert.to {
+        ConvertTo::PartialObjectMetadata | ConvertTo::PartialObjectMetadataList => Ok(partial(version, value)),
+        ConvertTo::Table => {
+            let kind = apiwright_meta::object::gvk(value);
+            let known = target.server.shared.catalogue.kind(&kind.group, &kind.version, &kind.kind);
+            let columns = known.map(|known| &*known.columns).unwrap_or_default();
+            let mut row = Object::new();
+            row.push("cells", cells::row(columns, &NoHooks, value));
+            row.push(
+                "object",
+                match IncludeObject::read(&call.query)? {
+                    IncludeObject::None => Value::Null,
+                    IncludeObject::Metadata => partial(version, value),
+                    IncludeObject::Object => value.clone(),
+                },
+            );
+            let mut table = Object::new();
+            table.push("kind", "Table");
+            table.push("apiVersion", version);
+            table.push("metadata", Object::from_iter([(
+                "resourceVersion",
+                apiwright_meta::object::resource_version(value),
+            )]));
+            table.push("columnDefinitions", cells::definitions(columns));
+            table.push("rows", vec![Value::Object(row)]);
+            Ok(Value::Object(table))
+        }
+    }
+}
+
+/// An object's metadata as an object of its own.
+pub(crate) fn partial(version: &str, value: &Value) -> Value {
+    let mut partial = Object::with_capacity(3);
+    partial.push("kind", "PartialObjectMetadata");
+    partial.push("apiVersion", version);
+    partial.push("metadata", value.get("metadata").cloned().unwrap_or_else(|| Object::new().into()));
+    Value::Object(partial)
+}

@@ -1,0 +1,79 @@
+//! Columns and cells of a resource's tables.
+
+use apiwright_json::{Object, Value};
+use apiwright_meta::time::{Time, human_duration};
+use apiwright_registry::resource::TemplatePart;
+use apiwright_registry::{Column, ColumnValue, Hooks};
+
+/// A table's `columnDefinitions`.
+pub(crate) fn definitions(columns: &[Column]) -> Value {
+    Value::Array(
+        columns
+            .iter()
+            .map(|column| {
+                let mut definition = Object::with_capacity(5);
+                definition.push("name", &*column.name);
+                definition.push("type", &*column.kind);
+                definition.push("format", &*column.format);
+                definition.push("description", &*column.doc);
+                definition.push("priority", column.priority);
+                Value::Object(definition)
+            })
+            .collect(),
+    )
+}
+
+/// The cells of one object.
+pub(crate) fn row(columns: &[Column], hooks: &dyn Hooks, object: &Value) -> Value {
+    Value::Array(columns.iter().map(|column| cell(hooks, column, object)).collect())
+}
+
+fn cell(hooks: &dyn Hooks, column: &Column, object: &Value) -> Value {
+    match &column.value {
+        ColumnValue::Name => Value::from(object.text_at(&["metadata", "name"])),
+        ColumnValue::Age => Value::from(age(object.at(&["metadata", "creationTimestamp"]), "<unknown>")),
+        ColumnValue::Since(path) => Value::from(age(lookup(object, path), "<unknown>")),
+        ColumnValue::Path(path, otherwise) => match lookup(object, path) {
+            None | Some(Value::Null) => literal(column, otherwise),
+            Some(found @ (Value::Array(_) | Value::Object(_))) => Value::from(apiwright_json::to_string(found)),
+            Some(found) => found.clone(),
+        },
+        ColumnValue::Template(parts) => Value::from(parts.iter().map(|part| text(part, object)).collect::<String>()),
+        ColumnValue::Hook => hooks.cell(&column.name, object),
+    }
+}
+
+/// What is printed where there is no value: a number in a column of numbers.
+fn literal(column: &Column, otherwise: &str) -> Value {
+    match (&*column.kind, otherwise.parse::<i64>()) {
+        ("integer", Ok(number)) => Value::Int(number),
+        _ => Value::from(otherwise),
+    }
+}
+
+fn text(part: &TemplatePart, object: &Value) -> String {
+    match part {
+        TemplatePart::Literal(text) => text.to_string(),
+        TemplatePart::Path(path, otherwise) => match lookup(object, path) {
+            None | Some(Value::Null) => otherwise.to_string(),
+            Some(Value::String(text)) => text.to_string(),
+            Some(value) => apiwright_json::to_string(value),
+        },
+    }
+}
+
+/// The value at a dotted path.
+fn lookup<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('.').filter(|step| !step.is_empty()).try_fold(object, |value, step| value.get(step))
+}
+
+/// The time since a moment, in short.
+fn age(moment: Option<&Value>, otherwise: &str) -> String {
+    match moment.and_then(Value::as_str) {
+        None | Some("") => otherwise.to_owned(),
+        Some(text) => match Time::parse(text) {
+            Ok(moment) => human_duration(Time::now().since(moment)),
+            Err(_) => "<invalid>".to_owned(),
+        },
+    }
+}

@@ -1,0 +1,153 @@
+//! How the objects of one resource are written in one request's form: in answers, lists and events.
+
+use std::sync::Arc;
+
+use apiwright_chain::Media;
+use apiwright_json::Value;
+use apiwright_meta::object;
+use apiwright_meta::status::Result;
+use apiwright_registry::{Presented, Store};
+use apiwright_storage::Entry;
+
+use super::protobuf;
+use super::table::{self, IncludeObject, Table};
+use crate::call::Call;
+use crate::decode::go_package;
+use crate::negotiate::{ConvertTo, Output, cannot_convert};
+use crate::server::{Flavour, Target};
+
+/// Writes the objects of one resource.
+pub(crate) struct Writer {
+    /// The form.
+    pub(crate) output: Output,
+    /// Where the objects are.
+    pub(crate) store: Arc<Store>,
+    /// `apps/v1`, or `v1` in the core group.
+    pub(crate) api_version: String,
+    /// Whether the resource is compiled in.
+    pub(crate) flavour: Flavour,
+    /// The table, where one is asked for.
+    pub(crate) table: Option<Table>,
+}
+
+impl Writer {
+    /// A writer for one request.
+    ///
+    /// # Errors
+    /// 400 where a table's options are not valid.
+    pub(crate) fn new(call: &Call, target: Target<'_>, output: Output) -> Result<Self> {
+        let table = match output.convert {
+            Some(convert) if convert.to == ConvertTo::Table => {
+                let include = IncludeObject::read(&call.query)?;
+                Some(Table::new(target, convert.version.api_version(), include))
+            }
+            _ => None,
+        };
+        Ok(Self {
+            output,
+            store: Arc::clone(target.store()),
+            api_version: target.server.api_version.clone(),
+            flavour: target.server.flavour,
+            table,
+        })
+    }
+
+    /// Refuses a conversion that what is written does not know: lists have no metadata of one
+    /// object, objects none of a list.
+    pub(crate) fn check(&self, refused: ConvertTo) -> Result<()> {
+        if self.output.convert.map(|convert| convert.to) != Some(refused) {
+            return Ok(());
+        }
+        let resource = &self.store.resource;
+        Err(cannot_convert(match refused {
+            ConvertTo::PartialObjectMetadata => format!(
+                "you requested PartialObjectMetadata, but the requested object is a list ({})",
+                self.go_type(&resource.list_kind, "UnstructuredList")
+            ),
+            ConvertTo::PartialObjectMetadataList | ConvertTo::Table => format!(
+                "you requested PartialObjectMetadataList, but the requested object is not a list ({})",
+                self.go_type(&resource.kind, "Unstructured")
+            ),
+        }))
+    }
+
+    /// Appends an object that stands for itself, as it is at this revision.
+    pub(crate) fn write_single(
+        &self,
+        entry: &Arc<Entry>,
+        presented: &Presented,
+        revision: u64,
+        with_columns: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        if self.output.form.media == Media::Protobuf {
+            out.extend_from_slice(&self.protobuf(entry, revision)?);
+            return Ok(());
+        }
+        if let Some(table) = &self.table {
+            table.write_head(out, &table::object_meta(revision), with_columns);
+            table.write_row(entry, presented, out)?;
+            table.write_tail(out);
+            return Ok(());
+        }
+        self.write(presented, true, out);
+        Ok(())
+    }
+
+    /// Appends an item of a list, a table's row where one is asked for.
+    pub(crate) fn write_item(&self, entry: &Arc<Entry>, presented: &Presented, out: &mut Vec<u8>) -> Result<()> {
+        match &self.table {
+            Some(table) => table.write_row(entry, presented, out),
+            None => {
+                // Items of built-in lists do not say again what they are.
+                self.write(presented, self.flavour == Flavour::Custom, out);
+                Ok(())
+            }
+        }
+    }
+
+    /// An object in protobuf's envelope.
+    fn protobuf(&self, entry: &Arc<Entry>, revision: u64) -> Result<Vec<u8>> {
+        let mut value = self.store.decode(entry)?;
+        if revision != entry.mod_revision {
+            object::set_resource_version(&mut value, &revision.to_string());
+        }
+        self.protobuf_of(&value)
+    }
+
+    /// A decoded object in protobuf's envelope.
+    pub(crate) fn protobuf_of(&self, value: &Value) -> Result<Vec<u8>> {
+        let resource = &self.store.resource;
+        match self.output.convert {
+            None => protobuf::object(&resource.schema, &self.api_version, &resource.kind, value),
+            Some(convert) => protobuf::partial(&resource.schema, convert.version.api_version(), value),
+        }
+    }
+
+    fn write(&self, presented: &Presented, with_kind: bool, out: &mut Vec<u8>) {
+        match self.output.convert {
+            Some(convert) => write_metadata(presented, convert.version.api_version(), out),
+            None => {
+                let type_meta = with_kind.then_some((&*self.store.resource.kind, self.api_version.as_str()));
+                presented.write(out, type_meta);
+            }
+        }
+    }
+
+    /// What Go calls the type of an object of a kind.
+    fn go_type(&self, kind: &str, unstructured: &str) -> String {
+        match self.flavour {
+            Flavour::Custom => format!("*unstructured.{unstructured}"),
+            Flavour::BuiltIn => format!("*{}.{kind}", go_package(&self.store.resource.group)),
+        }
+    }
+}
+
+/// Appends an object's metadata as a `PartialObjectMetadata`.
+pub(crate) fn write_metadata(presented: &Presented, api_version: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"");
+    out.extend_from_slice(api_version.as_bytes());
+    out.extend_from_slice(b"\",\"metadata\":");
+    presented.write_metadata(out);
+    out.push(b'}');
+}

@@ -1,0 +1,123 @@
+//! Watches: a stream of frames, one an event, until time is up, the server drains or the client
+//! leaves.
+
+mod bookmark;
+mod frame;
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+use std::time::Duration;
+
+use apiwright_chain::{Body, Drain, Media, Response, respond};
+use apiwright_meta::status::Result;
+use apiwright_registry::{Selection, WatchStream};
+use bytes::Bytes;
+use futures::{FutureExt, StreamExt, stream};
+use tokio::time::Instant;
+
+use crate::call::Call;
+use crate::negotiate;
+use crate::options::ListOptions;
+use crate::route::not_supported;
+use crate::server::Target;
+use frame::Frames;
+
+/// Events that are ready together are sent together, up to about this length.
+const PIECE_BYTES: usize = 64 * 1024;
+
+/// Streams what becomes of the objects of a selection.
+pub(crate) async fn watch(
+    call: &Call,
+    target: Target<'_>,
+    options: &ListOptions,
+    selection: Selection,
+) -> Result<Response> {
+    if !target.resource().allows(apiwright_registry::Verb::Watch) {
+        return Err(not_supported(target.resource(), "watch"));
+    }
+    let until = Instant::now() + timeout(options.timeout_seconds, target.server.shared.watch_timeout_min);
+    let events = target.store().watch(selection, options.watching()?).await?;
+    let output = negotiate::stream_output(&call.head, target.server.flavour)?;
+    let frames = Frames::new(call, target, output)?;
+    let body = pieces(events, frames, until, target.server.shared.drain.clone());
+    let mime = match output.form.media {
+        Media::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
+        Media::Json | Media::Yaml => Media::Json.mime(),
+    };
+    Ok(respond::bytes(200, mime, Body::Stream(body)))
+}
+
+/// How long a watch lasts: as the client says, else once to twice the shortest, so that clients
+/// that began together do not come back together.
+fn timeout(seconds: Option<i64>, shortest: Duration) -> Duration {
+    match seconds.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0) {
+        // A client may ask for more than time can hold.
+        Some(seconds) => Duration::from_secs(seconds.min(10 * 365 * 86_400)),
+        None => {
+            let random = RandomState::new().hash_one(Instant::now()) as f64 / u64::MAX as f64;
+            shortest.mul_f64(1.0 + random)
+        }
+    }
+}
+
+struct State {
+    events: WatchStream,
+    frames: Frames,
+    until: Instant,
+    drain: Drain,
+    over: bool,
+}
+
+fn pieces(
+    events: WatchStream,
+    frames: Frames,
+    until: Instant,
+    drain: Drain,
+) -> stream::BoxStream<'static, std::io::Result<Bytes>> {
+    let state = State { events, frames, until, drain, over: false };
+    stream::unfold(state, |mut state| async move {
+        let piece = state.next().await?;
+        Some((Ok(Bytes::from(piece)), state))
+    })
+    .boxed()
+}
+
+impl State {
+    /// The next frames, at least one; `None` at the end.
+    async fn next(&mut self) -> Option<Vec<u8>> {
+        while !self.over {
+            let event = tokio::select! {
+                biased;
+                () = self.drain.begun() => None,
+                () = tokio::time::sleep_until(self.until) => None,
+                event = self.events.next() => event,
+            }?;
+            let mut out = Vec::new();
+            self.over = self.frames.write(event, &mut out);
+            while !self.over && out.len() < PIECE_BYTES {
+                let Some(Some(event)) = self.events.next().now_or_never() else { break };
+                self.over = self.frames.write(event, &mut out);
+            }
+            if !out.is_empty() {
+                return Some(out);
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lasts_as_asked() {
+        let shortest = Duration::from_secs(1800);
+        assert_eq!(timeout(Some(5), shortest), Duration::from_secs(5));
+        for seconds in [None, Some(0), Some(-1)] {
+            let lasts = timeout(seconds, shortest);
+            assert!(lasts >= shortest && lasts <= 2 * shortest, "{lasts:?}");
+        }
+        assert!(timeout(Some(i64::MAX), shortest) > Duration::from_secs(86_400));
+    }
+}
