@@ -66,8 +66,8 @@ impl Changing<'_> {
             }
             Change::Patch(format, body) => {
                 let resource = self.target.resource();
-                let old = old
-                    .ok_or_else(|| Status::not_found(&resource.group_resource(), &self.call.info.name))?;
+                let old =
+                    old.ok_or_else(|| Status::not_found(&resource.group_resource(), &self.call.info.name))?;
                 let mut new = self.patch(*format, body, old)?;
                 self.ownership.update(self.wanted.ty, Some(old), &mut new);
                 new
@@ -118,7 +118,9 @@ impl Changing<'_> {
     fn check_identity(&self, old: Option<&Value>, new: &mut Value) -> Result<()> {
         let uid = object::uid(new);
         if old.is_none() && !uid.is_empty() {
-            let why = format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
+            let why = format!(
+                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            );
             let resource = self.target.resource().group_resource();
             return Err(Status::conflict(&resource, &self.call.info.name, why));
         }

@@ -55,7 +55,11 @@ pub(crate) async fn create(call: &Call, body: RequestBody, target: Target<'_>) -
 }
 
 /// What the registry needs to know of a write.
-pub(crate) fn write_options(call: &Call, target: Target<'_>, options: &WriteOptions) -> registry::WriteOptions {
+pub(crate) fn write_options(
+    call: &Call,
+    target: Target<'_>,
+    options: &WriteOptions,
+) -> registry::WriteOptions {
     registry::WriteOptions {
         subresource: target.subresource_name().to_owned(),
         user: call.user.name.clone(),
@@ -98,6 +102,10 @@ fn unknown_action(target: Target<'_>) -> Box<Status> {
     Status::failure(
         501,
         apiwright_meta::status::Reason::ServiceUnavailable,
-        format!("this server has no implementation of {}/{}", target.resource().group_resource(), target.subresource_name()),
+        format!(
+            "this server has no implementation of {}/{}",
+            target.resource().group_resource(),
+            target.subresource_name()
+        ),
     )
 }

@@ -71,7 +71,8 @@ impl<'a> Wanted<'a> {
             return Ok(own);
         }
         let known = catalogue.kind(&kind.group, &kind.version, &kind.kind);
-        let known = known.ok_or_else(|| Status::internal(format!("no type is known for kind {}", &*kind.kind)))?;
+        let known =
+            known.ok_or_else(|| Status::internal(format!("no type is known for kind {}", &*kind.kind)))?;
         Ok(Self {
             flavour: Flavour::BuiltIn,
             group: &known.kind.group,
@@ -99,13 +100,11 @@ pub(crate) fn object(
     validation: FieldValidation,
     warnings: &Warnings,
 ) -> Result<Value> {
-    let unrecognized =
-        |why: String| Status::bad_request(refusal::unrecognized(wanted.kind, why, body.bytes));
+    let unrecognized = |why: String| Status::bad_request(refusal::unrecognized(wanted.kind, why, body.bytes));
     let mut parsed = parse(body, wanted).map_err(unrecognized)?;
     let (api_version, kind) = identify(wanted, &parsed.value, body.bytes).map_err(unrecognized)?;
     let version = api_version.rsplit('/').next().unwrap_or_default().to_owned();
-    let unfit =
-        |why: String| Status::bad_request(refusal::unfit(&kind, &version, wanted.kind, why));
+    let unfit = |why: String| Status::bad_request(refusal::unfit(&kind, &version, wanted.kind, why));
     check_kind(wanted, &api_version, &kind).map_err(&unfit)?;
 
     let value = std::mem::take(&mut parsed.value);
@@ -135,13 +134,19 @@ pub(crate) fn set_defaults(target: Target<'_>, value: &mut Value) {
 ///
 /// # Errors
 /// 400 and 422 as for built-in kinds.
-pub(crate) fn patched(wanted: Wanted<'_>, patch: &Patch, old: &Value, validation: FieldValidation) -> Result<Decoded> {
+pub(crate) fn patched(
+    wanted: Wanted<'_>,
+    patch: &Patch,
+    old: &Value,
+    validation: FieldValidation,
+) -> Result<Decoded> {
     let edited = patch.edit(wanted.ty, old)?;
     let shown = || apiwright_json::to_string(&edited);
     let invalid = |why: String| patch::Error::Invalid { shown: shown(), why }.into_status();
     let (api_version, kind) = refusal::type_meta(&edited).map_err(|error| invalid(error.0))?;
     let (api_version, kind) = (api_version.to_owned(), kind.to_owned());
-    let mut decoded = typed(wanted, &api_version, &kind, edited.clone(), &Duplicates::default()).map_err(invalid)?;
+    let mut decoded =
+        typed(wanted, &api_version, &kind, edited.clone(), &Duplicates::default()).map_err(invalid)?;
     decoded.strict.splice(0..0, patch.strict().iter().cloned());
     match validation {
         FieldValidation::Ignore => decoded.strict.clear(),
@@ -206,7 +211,8 @@ fn parse(body: Body<'_>, wanted: Wanted<'_>) -> Result<Parsed, String> {
 }
 
 fn json(bytes: &[u8]) -> Result<Parsed, String> {
-    let (value, duplicates) = apiwright_json::decode(bytes).map_err(|error| refusal::not_json(error.message))?;
+    let (value, duplicates) =
+        apiwright_json::decode(bytes).map_err(|error| refusal::not_json(error.message))?;
     Ok(Parsed { value, duplicates, complaints: Vec::new() })
 }
 

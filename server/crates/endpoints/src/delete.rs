@@ -50,7 +50,11 @@ pub(crate) async fn delete(call: &Call, body: RequestBody, target: Target<'_>) -
 }
 
 /// The options: those of the body where there is one, else those of the query.
-pub(crate) async fn read_options(call: &Call, body: RequestBody, target: Target<'_>) -> Result<DeleteOptions> {
+pub(crate) async fn read_options(
+    call: &Call,
+    body: RequestBody,
+    target: Target<'_>,
+) -> Result<DeleteOptions> {
     let bytes = body::read(body, target.server.shared.body_bytes_max).await?;
     if bytes.is_empty() {
         return DeleteOptions::from_query(&call.query);
@@ -60,7 +64,11 @@ pub(crate) async fn read_options(call: &Call, body: RequestBody, target: Target<
 }
 
 /// What the registry needs to know of a deletion.
-pub(crate) fn write_options(call: &Call, target: Target<'_>, options: &DeleteOptions) -> registry::WriteOptions {
+pub(crate) fn write_options(
+    call: &Call,
+    target: Target<'_>,
+    options: &DeleteOptions,
+) -> registry::WriteOptions {
     registry::WriteOptions {
         subresource: target.subresource_name().to_owned(),
         user: call.user.name.clone(),

@@ -13,7 +13,11 @@ use crate::server::Target;
 use crate::{encode, negotiate};
 
 /// Deletes a collection, and answers with it as it was.
-pub(crate) async fn delete_collection(call: &Call, body: RequestBody, target: Target<'_>) -> Result<Response> {
+pub(crate) async fn delete_collection(
+    call: &Call,
+    body: RequestBody,
+    target: Target<'_>,
+) -> Result<Response> {
     let output = negotiate::output(&call.head, target.server.flavour)?;
     let list = ListOptions::read(&call.query)?;
     let selection = selection(call, target, &list)?;

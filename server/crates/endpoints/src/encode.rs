@@ -45,7 +45,13 @@ pub(crate) fn object(
 }
 
 /// Answers with an object that is not stored in this form: a Scale, a review, a subresource's own.
-pub(crate) fn value(call: &Call, target: Target<'_>, output: Output, code: u16, value: &Value) -> Result<Response> {
+pub(crate) fn value(
+    call: &Call,
+    target: Target<'_>,
+    output: Output,
+    code: u16,
+    value: &Value,
+) -> Result<Response> {
     let out = match (output.convert, output.form.media) {
         (None, Media::Protobuf) => protobuf::known(target.server.shared.catalogue, value)?,
         (None, _) => json_line(value),
@@ -80,7 +86,8 @@ fn json_answer(call: &Call, code: u16, form: Form, json: Vec<u8>) -> Result<Resp
     let body = match form {
         Form { media: Media::Json, pretty: false } => json,
         form => {
-            let (value, _) = apiwright_json::decode(&json).map_err(|error| Status::internal(error.message))?;
+            let (value, _) =
+                apiwright_json::decode(&json).map_err(|error| Status::internal(error.message))?;
             respond::encode_value(form, &value)
         }
     };

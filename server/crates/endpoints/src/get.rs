@@ -13,7 +13,6 @@ use crate::server::Target;
 pub(crate) async fn get(call: &Call, target: Target<'_>) -> Result<Response> {
     let output = negotiate::output(&call.head, target.server.flavour)?;
     let options = GetOptions::read(&call.query)?;
-    let entry =
-        target.store().get(target.namespace(&call.info), &call.info.name, options.freshness).await?;
+    let entry = target.store().get(target.namespace(&call.info), &call.info.name, options.freshness).await?;
     encode::object(call, target, output, 200, &entry)
 }

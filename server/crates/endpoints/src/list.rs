@@ -26,8 +26,10 @@ pub(crate) async fn list(call: &Call, target: Target<'_>, watches: bool) -> Resu
 /// Which objects a collection request is about. A name, which only legacy watch paths have, must
 /// agree with the field selector.
 pub(crate) fn selection(call: &Call, target: Target<'_>, options: &ListOptions) -> Result<Selection> {
-    let mut fields =
-        options.fields.try_map(|field, value| known_field(target, field, value)).map_err(Status::bad_request)?;
+    let mut fields = options
+        .fields
+        .try_map(|field, value| known_field(target, field, value))
+        .map_err(Status::bad_request)?;
     let named_by_path = call.info.parts.len() > 1;
     if named_by_path {
         if fields.is_empty() {

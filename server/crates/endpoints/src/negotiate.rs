@@ -6,11 +6,11 @@
 
 use apiwright_chain::negotiate::{accept, asks_for_pretty, candidates, parse_accept};
 use apiwright_chain::{Form, Media};
-use apiwright_meta::status::{Details, Reason, Result};
 use apiwright_meta::Status;
+use apiwright_meta::status::{Details, Reason, Result};
+use http::Method;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::request::Parts;
-use http::Method;
 
 use crate::server::Flavour;
 
@@ -81,7 +81,10 @@ impl MetaVersion {
 pub(crate) fn output(head: &Parts, flavour: Flavour) -> Result<Output> {
     let header = accept(head);
     if header.is_empty() {
-        return Ok(Output { form: Form { media: Media::Json, pretty: asks_for_pretty(head) }, convert: None });
+        return Ok(Output {
+            form: Form { media: Media::Json, pretty: asks_for_pretty(head) },
+            convert: None,
+        });
     }
     let clauses = parse_accept(header);
     candidates(&clauses)
@@ -109,7 +112,8 @@ pub(crate) fn stream_output(head: &Parts, flavour: Flavour) -> Result<Output> {
 /// # Errors
 /// 415.
 pub(crate) fn input(head: &Parts) -> Result<Media> {
-    let header = head.headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or("?")).unwrap_or_default();
+    let header =
+        head.headers.get(CONTENT_TYPE).map(|value| value.to_str().unwrap_or("?")).unwrap_or_default();
     if header.is_empty() {
         return Ok(Media::Json);
     }
@@ -262,7 +266,11 @@ mod tests {
         let both = [Flavour::BuiltIn, Flavour::Custom];
         let cases: &[(&str, &[Flavour], Option<(Media, Option<Convert>)>)] = &[
             ("", &both, Some((Media::Json, None))),
-            ("application/json;as=Table;v=v1;g=meta.k8s.io,application/json", &both, Some((Media::Json, v1(Table)))),
+            (
+                "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
+                &both,
+                Some((Media::Json, v1(Table))),
+            ),
             ("application/yaml;as=Table;v=v1;g=meta.k8s.io", &both, Some((Media::Yaml, v1(Table)))),
             ("application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io", &both, None),
             (
@@ -276,7 +284,11 @@ mod tests {
                 Some((Media::Json, v1(PartialObjectMetadataList))),
             ),
             ("application/json;as=Table;v=v9;g=meta.k8s.io", &both, None),
-            ("application/json;as=Table;v=v9;g=meta.k8s.io,application/json", &both, Some((Media::Json, None))),
+            (
+                "application/json;as=Table;v=v9;g=meta.k8s.io,application/json",
+                &both,
+                Some((Media::Json, None)),
+            ),
             ("application/json;as=Chart;v=v1;g=meta.k8s.io", &both, None),
             ("application/vnd.kubernetes.protobuf", &[Flavour::BuiltIn], Some((Media::Protobuf, None))),
             ("application/vnd.kubernetes.protobuf", &[Flavour::Custom], None),

@@ -51,10 +51,7 @@ pub(crate) fn parse_revision(text: &str) -> Result<u64, String> {
         (_, true) => "value out of range",
         (_, false) => "invalid syntax",
     };
-    Err(format!(
-        "resourceVersion: Invalid value: {0}: strconv.ParseUint: parsing {0}: {why}",
-        quoted(text)
-    ))
+    Err(format!("resourceVersion: Invalid value: {0}: strconv.ParseUint: parsing {0}: {why}", quoted(text)))
 }
 
 /// 422 for options with faults.

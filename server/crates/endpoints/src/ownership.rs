@@ -4,8 +4,8 @@ use apiwright_json::Value;
 use apiwright_meta::status::Result;
 use apiwright_meta::time;
 use apiwright_registry::{Resource, SubresourceKind};
-use apiwright_schema::fieldset::Filter;
 use apiwright_schema::Struct;
+use apiwright_schema::fieldset::Filter;
 use apiwright_schema::managed::{self, OneVersion, Request};
 
 use crate::decode::Wanted;
@@ -34,7 +34,13 @@ impl<'a> Ownership<'a> {
     ///
     /// # Errors
     /// 409 where others own its fields, 500 where it does not fit the type, 400 where it is no object.
-    pub(crate) fn apply(&self, wanted: Wanted<'_>, live: Option<&Value>, config: Value, force: bool) -> Result<Value> {
+    pub(crate) fn apply(
+        &self,
+        wanted: Wanted<'_>,
+        live: Option<&Value>,
+        config: Value,
+        force: bool,
+    ) -> Result<Value> {
         let _ = (wanted, live, config, force, self.request());
         Err(apiwright_meta::Status::internal("apply is not there yet"))
     }

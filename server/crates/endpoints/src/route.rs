@@ -160,7 +160,11 @@ fn legacy_prefix(info: &RequestInfo) -> Option<&str> {
     matches!(verb, "watch" | "proxy").then_some(verb)
 }
 
-fn of_subresource<'a>(subresource: Option<&'a Subresource>, method: &Method, parts: usize) -> Result<Route<'a>> {
+fn of_subresource<'a>(
+    subresource: Option<&'a Subresource>,
+    method: &Method,
+    parts: usize,
+) -> Result<Route<'a>> {
     let subresource = subresource.ok_or_else(Status::no_such_resource)?;
     if let SubresourceKind::Unavailable(_) = subresource.does {
         // `exec`, `proxy` and the like take what comes, with any path behind them.
@@ -251,7 +255,8 @@ mod tests {
         ];
         for (method, path, expected, in_scope) in cases {
             let method = Method::from_bytes(method.as_bytes()).expect("a method");
-            let info = RequestInfo::parse(&method, &format!("/apis/example.com/v1{path}"), "").expect("a path");
+            let info =
+                RequestInfo::parse(&method, &format!("/apis/example.com/v1{path}"), "").expect("a path");
             let found = custom(&things, &info).map(|route| route.action).map_err(|status| status.code);
             assert_eq!(found, expected, "{method} {path}");
             assert_eq!(custom_in_scope(&things, &info), in_scope, "{method} {path}");

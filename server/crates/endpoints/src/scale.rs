@@ -33,7 +33,12 @@ struct Paths<'a> {
 }
 
 /// Serves the scale subresource.
-pub(crate) async fn serve(call: &Call, body: RequestBody, target: Target<'_>, action: Action) -> Result<Response> {
+pub(crate) async fn serve(
+    call: &Call,
+    body: RequestBody,
+    target: Target<'_>,
+    action: Action,
+) -> Result<Response> {
     let paths = Paths::of(target)?;
     match action {
         Action::Get => get(call, target, paths).await,
@@ -55,8 +60,7 @@ pub(crate) async fn serve(call: &Call, body: RequestBody, target: Target<'_>, ac
 async fn get(call: &Call, target: Target<'_>, paths: Paths<'_>) -> Result<Response> {
     let output = negotiate::output(&call.head, target.server.flavour)?;
     let options = GetOptions::read(&call.query)?;
-    let entry =
-        target.store().get(target.namespace(&call.info), &call.info.name, options.freshness).await?;
+    let entry = target.store().get(target.namespace(&call.info), &call.info.name, options.freshness).await?;
     let scale = paths.scale_of(&target.store().decode(&entry)?)?;
     encode::value(call, target, output, 200, &scale)
 }
@@ -133,10 +137,8 @@ impl Scaling<'_> {
         }
         let replicas = scale.at(&["spec", "replicas"]).and_then(Value::as_i64).unwrap_or_default();
         set(&mut new, self.paths.spec_replicas, replicas);
-        let owners = self
-            .owners
-            .to_object(managed_fields(old), managed_fields(scale))
-            .map_err(Status::internal)?;
+        let owners =
+            self.owners.to_object(managed_fields(old), managed_fields(scale)).map_err(Status::internal)?;
         put_managed_fields(&mut new, owners);
         Ok(new)
     }
@@ -182,11 +184,15 @@ impl<'a> Paths<'a> {
 
     /// The selector as a text: as it is where it is one, else in the order of its keys.
     fn selector(self, object: &Value) -> Result<String> {
+        if self.selector.is_empty() {
+            return Ok(String::new());
+        }
         match lookup(object, self.selector) {
             None | Some(Value::Null) => Ok(String::new()),
             Some(Value::String(text)) => Ok(text.to_string()),
             Some(selector) => {
-                let is_labels = selector.get("matchLabels").is_none() && selector.get("matchExpressions").is_none();
+                let is_labels =
+                    selector.get("matchLabels").is_none() && selector.get("matchExpressions").is_none();
                 let wrapped = || Value::Object(Object::from_iter([("matchLabels", selector.clone())]));
                 let parsed = if is_labels {
                     LabelSelector::from_object(&wrapped())

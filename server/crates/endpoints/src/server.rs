@@ -116,9 +116,7 @@ impl ResourceServer {
             Action::Update => Box::pin(update::update(call, body, target)),
             Action::Patch => Box::pin(patch::patch(call, body, target)),
             Action::Delete => Box::pin(delete::delete(call, body, target)),
-            Action::DeleteCollection => {
-                Box::pin(delete_collection::delete_collection(call, body, target))
-            }
+            Action::DeleteCollection => Box::pin(delete_collection::delete_collection(call, body, target)),
             Action::Connect => return connect::connect(target),
         };
         handled.await

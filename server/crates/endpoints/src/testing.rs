@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use apiwright_admission::Admission;
 use apiwright_chain::request::RequestBody;
-use apiwright_chain::{Authorized, Authorizer, Decision, Drainer, Request, RequestInfo, Response, User, drain};
+use apiwright_chain::{
+    Authorized, Authorizer, Decision, Drainer, Request, RequestInfo, Response, User, drain,
+};
 use apiwright_json::Value;
 use apiwright_registry::catalogue::KindType;
 use apiwright_registry::hooks::NoHooks;
 use apiwright_registry::resource::{Conversion, StorageSpec};
 use apiwright_registry::{
-    Catalogue, Column, ColumnValue, Kind, NameRule, Resource, Scope, Store, Strategy, Subresource, SubresourceKind,
-    Verb,
+    Catalogue, Column, ColumnValue, Kind, NameRule, Resource, Scope, Store, Strategy, Subresource,
+    SubresourceKind, Verb,
 };
 use apiwright_schema::table::Unknown;
 use apiwright_schema::{Field, Map, Node, Ref, Shape, Struct, Table, Text};
@@ -38,7 +40,13 @@ static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
     let thing: &'static Struct = Box::leak(Box::new(thing_type()));
     let scale: &'static Struct = Box::leak(Box::new(structure(
         "Scale",
-        vec![field("metadata", object_meta()), field("spec", replicas()), field("status", replicas())],
+        vec![
+            plain("kind"),
+            plain("apiVersion"),
+            field("metadata", object_meta()),
+            field("spec", replicas()),
+            field("status", replicas()),
+        ],
     )));
     Catalogue {
         groups: none(),
@@ -71,7 +79,12 @@ pub(crate) fn things() -> Resource {
         kind: Kind { group: text("autoscaling"), version: text("v1"), kind: text("Scale") },
         verbs: some(),
     };
-    let status = Subresource { name: text("status"), does: SubresourceKind::Status, kind: kind("Thing"), verbs: some() };
+    let status = Subresource {
+        name: text("status"),
+        does: SubresourceKind::Status,
+        kind: kind("Thing"),
+        verbs: some(),
+    };
     Resource {
         subresources: shared(vec![scale, status]),
         verbs: shared(all),
@@ -134,7 +147,13 @@ impl TestServer {
     }
 
     /// Sends a request below `/apis/example.com/v1`.
-    pub(crate) async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Response {
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Response {
         self.send_as("admin", method, path, headers, body).await
     }
 
@@ -154,7 +173,8 @@ impl TestServer {
             request = request.header(*name, *value);
         }
         let head = request.body(()).expect("a request").into_parts().0;
-        let info = RequestInfo::parse(&method, head.uri.path(), head.uri.query().unwrap_or_default()).expect("a path");
+        let info = RequestInfo::parse(&method, head.uri.path(), head.uri.query().unwrap_or_default())
+            .expect("a path");
         let request = Request {
             head,
             body: RequestBody::Full(body.to_owned().into()),
@@ -197,9 +217,9 @@ struct AllButMallory;
 impl Authorizer for AllButMallory {
     fn authorize<'a>(&'a self, user: &'a User, info: &'a RequestInfo) -> BoxFuture<'a, Decision> {
         let allowed = user.name != "mallory" || info.verb != "create";
-        Box::pin(async move {
-            if allowed { Decision::Allow(None) } else { Decision::NoOpinion(String::new()) }
-        })
+        Box::pin(
+            async move { if allowed { Decision::Allow(None) } else { Decision::NoOpinion(String::new()) } },
+        )
     }
 }
 
@@ -254,6 +274,8 @@ fn thing_type() -> Struct {
     structure(
         "Thing",
         vec![
+            plain("kind"),
+            plain("apiVersion"),
             field("metadata", object_meta()),
             field("spec", Shape::Struct(Ref::Shared(Arc::new(spec)))),
             field("status", Shape::Struct(Ref::Shared(Arc::new(status)))),
@@ -262,7 +284,6 @@ fn thing_type() -> Struct {
 }
 
 fn object_meta() -> Shape {
-    let plain = |name| field(name, Shape::String(text("")));
     let reference = structure("OwnerReference", ["apiVersion", "kind", "name", "uid"].map(plain).into());
     Shape::Struct(Ref::Shared(Arc::new(structure(
         "ObjectMeta",
@@ -299,7 +320,8 @@ fn list(item: Shape) -> Shape {
 }
 
 fn structure(name: &'static str, fields: Vec<Field>) -> Struct {
-    let by_name: BTreeMap<&str, u16> = fields.iter().enumerate().map(|(at, field)| (&*field.name, at as u16)).collect();
+    let by_name: BTreeMap<&str, u16> =
+        fields.iter().enumerate().map(|(at, field)| (&*field.name, at as u16)).collect();
     let by_name: Vec<u16> = by_name.into_values().collect();
     Struct {
         name: text(name),
@@ -323,6 +345,10 @@ fn field(name: &'static str, shape: Shape) -> Field {
         patch: None,
         proto: None,
     }
+}
+
+fn plain(name: &'static str) -> Field {
+    field(name, Shape::String(text("")))
 }
 
 fn defaulted(mut field: Field, json: &'static str) -> Field {

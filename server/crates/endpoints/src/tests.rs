@@ -42,7 +42,9 @@ async fn every_verb_answers() {
         )
     };
 
-    let (code, created) = server.json("POST", "/namespaces/ns/things", &thing("a", &format!(",{}", spec(r#"{"color":"red"}"#)))).await;
+    let (code, created) = server
+        .json("POST", "/namespaces/ns/things", &thing("a", &format!(",{}", spec(r#"{"color":"red"}"#))))
+        .await;
     assert_eq!((code, plain(&created)), (201, base(1, r#"{"replicas":1,"color":"red"}"#)));
     assert!(!created.text_at(&["metadata", "uid"]).is_empty());
     let owners = created.at(&["metadata", "managedFields"]).expect("owners");
@@ -67,11 +69,13 @@ async fn every_verb_answers() {
     let (code, scale) = server.json("GET", &format!("{a}/scale"), "").await;
     let expected = r#"{"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"a","namespace":"ns"},"spec":{"replicas":3},"status":{"replicas":0}}"#;
     assert_eq!((code, plain(&scale).as_str()), (200, expected));
-    let scaling = r#"{"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"a"},"spec":{"replicas":5}}"#;
+    let scaling =
+        r#"{"kind":"Scale","apiVersion":"autoscaling/v1","metadata":{"name":"a"},"spec":{"replicas":5}}"#;
     let (code, scale) = server.json("PUT", &format!("{a}/scale"), scaling).await;
     assert_eq!((code, scale.at(&["spec", "replicas"])), (200, Some(&Value::Int(5))));
 
-    let (code, status) = server.json("PUT", &format!("{a}/status"), &thing("a", r#","status":{"replicas":2}"#)).await;
+    let (code, status) =
+        server.json("PUT", &format!("{a}/status"), &thing("a", r#","status":{"replicas":2}"#)).await;
     assert_eq!((code, status.at(&["status", "replicas"])), (200, Some(&Value::Int(2))));
     assert_eq!(status.at(&["spec", "replicas"]), Some(&Value::Int(5)));
 
@@ -98,18 +102,67 @@ async fn bodies_are_refused_in_upstreams_words() {
     let server = TestServer::new(Flavour::BuiltIn);
     let json = "application/json";
     let cases = [
-        (json, "", "", 400, "the object provided is unrecognized (must be of type Thing): couldn't get version/kind; json parse error: unexpected end of JSON input (<empty>)"),
-        (json, "", r#"{"kind":"Gizmo","apiVersion":"v1"}"#, 400, r#"Gizmo in version "v1" cannot be handled as a Thing: no kind "Gizmo" is registered for version "v1" in scheme "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30""#),
-        (json, "", r#"{"kind":"Other","apiVersion":"example.com/v1"}"#, 400, r#"Other in version "v1" cannot be handled as a Thing: converting (v1.Other) to (example.Thing): unknown conversion"#),
-        (json, "?fieldValidation=Strict", r#"{"metadata":{"name":"x","colour":1},"extra":2}"#, 400, r#"Thing in version "v1" cannot be handled as a Thing: strict decoding error: unknown field "metadata.colour", unknown field "extra""#),
-        (json, "?dryRun=foo", "{}", 422, r#"CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["foo"]: supported values: "All""#),
-        (json, "", r#"{"metadata":{"name":"x","namespace":"other"}}"#, 400, "the namespace of the provided object does not match the namespace sent on the request"),
-        ("text/plain", "", "x", 415, "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf"),
-        ("application/vnd.kubernetes.protobuf", "", "not protobuf at all", 400, "the object provided is unrecognized (must be of type Thing): provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] (6e6f742070726f746f62756620617420616c6c)"),
+        (
+            json,
+            "",
+            "",
+            400,
+            "the object provided is unrecognized (must be of type Thing): couldn't get version/kind; json parse error: unexpected end of JSON input (<empty>)",
+        ),
+        (
+            json,
+            "",
+            r#"{"kind":"Gizmo","apiVersion":"v1"}"#,
+            400,
+            r#"Gizmo in version "v1" cannot be handled as a Thing: no kind "Gizmo" is registered for version "v1" in scheme "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30""#,
+        ),
+        (
+            json,
+            "",
+            r#"{"kind":"Other","apiVersion":"example.com/v1"}"#,
+            400,
+            r#"Other in version "v1" cannot be handled as a Thing: converting (v1.Other) to (example.Thing): unknown conversion"#,
+        ),
+        (
+            json,
+            "?fieldValidation=Strict",
+            r#"{"metadata":{"name":"x","colour":1},"extra":2}"#,
+            400,
+            r#"Thing in version "v1" cannot be handled as a Thing: strict decoding error: unknown field "metadata.colour", unknown field "extra""#,
+        ),
+        (
+            json,
+            "?dryRun=foo",
+            "{}",
+            422,
+            r#"CreateOptions.meta.k8s.io "" is invalid: dryRun: Unsupported value: ["foo"]: supported values: "All""#,
+        ),
+        (
+            json,
+            "",
+            r#"{"metadata":{"name":"x","namespace":"other"}}"#,
+            400,
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ),
+        (
+            "text/plain",
+            "",
+            "x",
+            415,
+            "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf",
+        ),
+        (
+            "application/vnd.kubernetes.protobuf",
+            "",
+            "not protobuf at all",
+            400,
+            "the object provided is unrecognized (must be of type Thing): provided data does not appear to be a protobuf message, expected prefix [107 56 115 0] (6e6f742070726f746f62756620617420616c6c)",
+        ),
     ];
     for (media, query, body, code, message) in cases {
         let path = format!("/namespaces/ns/things{query}");
-        let (its_code, answer) = read(server.send("POST", &path, &[("content-type", media)], body).await).await;
+        let (its_code, answer) =
+            read(server.send("POST", &path, &[("content-type", media)], body).await).await;
         assert_eq!((its_code, answer.text_at(&["message"])), (code, message), "{body}");
     }
     let (code, _) = server.json("PUT", "/namespaces/ns/things/x", &thing("y", "")).await;
@@ -134,10 +187,30 @@ async fn unknown_addresses_are_told() {
     let cases = [
         ("GET", "/namespaces/ns/nothings", 404, "the server could not find the requested resource"),
         ("GET", "/things/x", 404, "the server could not find the requested resource"),
-        ("PUT", "/namespaces/ns/things", 405, "the server does not allow this method on the requested resource"),
-        ("GET", "/things?fieldSelector=data.a%3Db", 400, r#""data.a" is not a known field selector: only "metadata.name", "metadata.namespace""#),
-        ("GET", "/things?resourceVersion=latest", 400, r#"invalid resource version: resourceVersion: Invalid value: "latest": strconv.ParseUint: parsing "latest": invalid syntax"#),
-        ("GET", "/namespaces/ns/things/x?resourceVersion=latest", 500, r#"resourceVersion: Invalid value: "latest": strconv.ParseUint: parsing "latest": invalid syntax"#),
+        (
+            "PUT",
+            "/namespaces/ns/things",
+            405,
+            "the server does not allow this method on the requested resource",
+        ),
+        (
+            "GET",
+            "/things?fieldSelector=data.a%3Db",
+            400,
+            r#""data.a" is not a known field selector: only "metadata.name", "metadata.namespace""#,
+        ),
+        (
+            "GET",
+            "/things?resourceVersion=latest",
+            400,
+            r#"invalid resource version: resourceVersion: Invalid value: "latest": strconv.ParseUint: parsing "latest": invalid syntax"#,
+        ),
+        (
+            "GET",
+            "/namespaces/ns/things/x?resourceVersion=latest",
+            500,
+            r#"resourceVersion: Invalid value: "latest": strconv.ParseUint: parsing "latest": invalid syntax"#,
+        ),
     ];
     for (method, path, code, message) in cases {
         let (its_code, answer) = server.json(method, path, "").await;
@@ -145,7 +218,13 @@ async fn unknown_addresses_are_told() {
     }
     let custom = TestServer::new(Flavour::Custom);
     let (code, answer) = custom.json("PATCH", "/namespaces/ns/things", "{}").await;
-    assert_eq!((code, answer.text_at(&["message"])), (415, "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"));
+    assert_eq!(
+        (code, answer.text_at(&["message"])),
+        (
+            415,
+            "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"
+        )
+    );
 }
 
 #[tokio::test]
@@ -169,7 +248,10 @@ async fn tables_and_metadata_are_made() {
     let (code, answer) = read(server.send("GET", "/namespaces/ns/things/a", &list, "").await).await;
     assert_eq!(
         (code, answer.text_at(&["message"])),
-        (406, "you requested PartialObjectMetadataList, but the requested object is not a list (*example.Thing)")
+        (
+            406,
+            "you requested PartialObjectMetadataList, but the requested object is not a list (*example.Thing)"
+        )
     );
 }
 
@@ -192,10 +274,17 @@ async fn watches_stream_until_the_drain() {
         let frame = frames.next().await.expect("a frame").expect("no error");
         text.push_str(&String::from_utf8_lossy(frame.data_ref().expect("data")));
     }
-    let events: Vec<Value> = text.lines().map(|line| apiwright_json::decode(line.as_bytes()).expect("JSON").0).collect();
-    let seen: Vec<_> = events.iter().map(|event| (event.text_at(&["type"]), event.text_at(&["object", "metadata", "name"]))).collect();
+    let events: Vec<Value> =
+        text.lines().map(|line| apiwright_json::decode(line.as_bytes()).expect("JSON").0).collect();
+    let seen: Vec<_> = events
+        .iter()
+        .map(|event| (event.text_at(&["type"]), event.text_at(&["object", "metadata", "name"])))
+        .collect();
     assert_eq!(seen, [("ADDED", "a"), ("BOOKMARK", ""), ("DELETED", "a")]);
-    assert_eq!(events[1].text_at(&["object", "metadata", "annotations", "k8s.io/initial-events-end"]), "true");
+    assert_eq!(
+        events[1].text_at(&["object", "metadata", "annotations", "k8s.io/initial-events-end"]),
+        "true"
+    );
     server.drainer.begin();
     assert!(frames.next().await.is_none());
 }

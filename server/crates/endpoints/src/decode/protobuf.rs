@@ -2,8 +2,8 @@
 
 use apiwright_json::{Object, Value};
 use apiwright_registry::Catalogue;
-use apiwright_schema::proto::{self, Envelope};
 use apiwright_schema::Struct;
+use apiwright_schema::proto::{self, Envelope};
 
 use super::Wanted;
 

@@ -71,8 +71,11 @@ mod tests {
 
     #[test]
     fn asks_the_client() {
-        for (header, expected) in [("gzip", true), ("br, gzip;q=0.5, deflate", true), ("identity", false), ("", false)] {
-            let request = http::Request::builder().header(ACCEPT_ENCODING, header).body(()).expect("a request");
+        for (header, expected) in
+            [("gzip", true), ("br, gzip;q=0.5, deflate", true), ("identity", false), ("", false)]
+        {
+            let request =
+                http::Request::builder().header(ACCEPT_ENCODING, header).body(()).expect("a request");
             assert_eq!(accepted(&request.into_parts().0), expected, "{header}");
         }
     }

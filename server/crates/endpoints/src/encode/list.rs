@@ -63,22 +63,23 @@ fn stream(call: &Call, begun: Vec<u8>, pieces: Pieces) -> Response {
         let body = plain.map(move |piece| piece.map(Bytes::from).map_err(failed));
         return respond::bytes(200, Media::Json.mime(), Body::Stream(body.boxed()));
     }
-    let compressed = futures::stream::unfold((Box::pin(plain), Some(gzip::Pieces::new())), move |state| async move {
-        let (mut plain, encoder) = state;
-        let mut encoder = encoder?;
-        loop {
-            match plain.next().await {
-                Some(Err(status)) => return Some((Err(failed(status)), (plain, None))),
-                Some(Ok(piece)) => {
-                    let out = encoder.add(&piece);
-                    if !out.is_empty() {
-                        return Some((Ok(Bytes::from(out)), (plain, Some(encoder))));
+    let compressed =
+        futures::stream::unfold((Box::pin(plain), Some(gzip::Pieces::new())), move |state| async move {
+            let (mut plain, encoder) = state;
+            let mut encoder = encoder?;
+            loop {
+                match plain.next().await {
+                    Some(Err(status)) => return Some((Err(failed(status)), (plain, None))),
+                    Some(Ok(piece)) => {
+                        let out = encoder.add(&piece);
+                        if !out.is_empty() {
+                            return Some((Ok(Bytes::from(out)), (plain, Some(encoder))));
+                        }
                     }
+                    None => return Some((Ok(Bytes::from(encoder.end())), (plain, None))),
                 }
-                None => return Some((Ok(Bytes::from(encoder.end())), (plain, None))),
             }
-        }
-    });
+        });
     gzip::mark(respond::bytes(200, Media::Json.mime(), Body::Stream(compressed.boxed())))
 }
 
@@ -178,7 +179,8 @@ fn envelope(flavour: Flavour, kind: &str, api_version: &str, meta: &Object) -> (
     let meta = apiwright_json::to_string(&Value::Object(meta));
     match flavour {
         Flavour::BuiltIn => (
-            format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\",\"metadata\":{meta},\"items\":[").into(),
+            format!("{{\"kind\":\"{kind}\",\"apiVersion\":\"{api_version}\",\"metadata\":{meta},\"items\":[")
+                .into(),
             b"]}\n".to_vec(),
         ),
         Flavour::Custom => (

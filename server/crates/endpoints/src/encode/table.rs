@@ -68,19 +68,27 @@ impl Table {
         out.extend_from_slice(b"\",\"metadata\":");
         apiwright_json::encode::object_to_bytes(meta, out);
         out.extend_from_slice(b",\"columnDefinitions\":");
-        let columns = if with_columns { cells::definitions(&self.store.resource.columns) } else { Value::Null };
+        let columns =
+            if with_columns { cells::definitions(&self.store.resource.columns) } else { Value::Null };
         apiwright_json::to_bytes(&columns, out);
         out.extend_from_slice(b",\"rows\":[");
     }
 
     /// Appends the row of a stored object.
-    pub(crate) fn write_row(&self, entry: &Arc<Entry>, presented: &Presented, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn write_row(
+        &self,
+        entry: &Arc<Entry>,
+        presented: &Presented,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         let object = self.store.decode(entry)?;
         self.write_cells(out, &object);
         match self.include {
             IncludeObject::None => out.extend_from_slice(b"null"),
             IncludeObject::Metadata => write_metadata(presented, self.table_version, out),
-            IncludeObject::Object => presented.write(out, Some((&self.store.resource.kind, &self.api_version))),
+            IncludeObject::Object => {
+                presented.write(out, Some((&self.store.resource.kind, &self.api_version)))
+            }
         }
         out.push(b'}');
         Ok(())
@@ -93,9 +101,7 @@ impl Table {
         let shown = match self.include {
             IncludeObject::Object => object.clone(),
             IncludeObject::None if !ends_initial_events => Value::Null,
-            IncludeObject::None | IncludeObject::Metadata => {
-                partial(self.table_version, object)
-            }
+            IncludeObject::None | IncludeObject::Metadata => partial(self.table_version, object),
         };
         apiwright_json::to_bytes(&shown, out);
         out.push(b'}');
@@ -109,7 +115,10 @@ impl Table {
     /// The row up to the value of `object`.
     fn write_cells(&self, out: &mut Vec<u8>, object: &Value) {
         out.extend_from_slice(b"{\"cells\":");
-        apiwright_json::to_bytes(&cells::row(&self.store.resource.columns, &*self.store.resource.hooks, object), out);
+        apiwright_json::to_bytes(
+            &cells::row(&self.store.resource.columns, &*self.store.resource.hooks, object),
+            out,
+        );
         let conditions = self.store.resource.hooks.row_conditions(object);
         if !conditions.is_null() {
             out.extend_from_slice(b",\"conditions\":");
@@ -128,7 +137,9 @@ pub(crate) fn object_meta(revision: u64) -> Object {
 pub(crate) fn of_value(call: &Call, target: Target<'_>, convert: Convert, value: &Value) -> Result<Value> {
     let version = convert.version.api_version();
     match convert.to {
-        ConvertTo::PartialObjectMetadata | ConvertTo::PartialObjectMetadataList => Ok(partial(version, value)),
+        ConvertTo::PartialObjectMetadata | ConvertTo::PartialObjectMetadataList => {
+            Ok(partial(version, value))
+        }
         ConvertTo::Table => {
             let kind = apiwright_meta::object::gvk(value);
             let known = target.server.shared.catalogue.kind(&kind.group, &kind.version, &kind.kind);
@@ -146,10 +157,10 @@ pub(crate) fn of_value(call: &Call, target: Target<'_>, convert: Convert, value:
             let mut table = Object::new();
             table.push("kind", "Table");
             table.push("apiVersion", version);
-            table.push("metadata", Object::from_iter([(
-                "resourceVersion",
-                apiwright_meta::object::resource_version(value),
-            )]));
+            table.push(
+                "metadata",
+                Object::from_iter([("resourceVersion", apiwright_meta::object::resource_version(value))]),
+            );
             table.push("columnDefinitions", cells::definitions(columns));
             table.push("rows", vec![Value::Object(row)]);
             Ok(Value::Object(table))

@@ -95,7 +95,12 @@ impl Writer {
     }
 
     /// Appends an item of a list, a table's row where one is asked for.
-    pub(crate) fn write_item(&self, entry: &Arc<Entry>, presented: &Presented, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn write_item(
+        &self,
+        entry: &Arc<Entry>,
+        presented: &Presented,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         match &self.table {
             Some(table) => table.write_row(entry, presented, out),
             None => {

@@ -108,7 +108,10 @@ impl DeleteOptions {
             object.push("propagationPolicy", policy.as_str());
         }
         if self.is_dry_run() {
-            object.push("dryRun", self.dry_run.iter().map(|value| Value::from(value.as_str())).collect::<Vec<_>>());
+            object.push(
+                "dryRun",
+                self.dry_run.iter().map(|value| Value::from(value.as_str())).collect::<Vec<_>>(),
+            );
         }
         Value::Object(object)
     }
@@ -122,7 +125,9 @@ impl DeleteOptions {
             ..Self::default()
         };
         if let Some(values) = member(object, "dryRun", "[]string", |value| value.as_array().cloned())? {
-            let texts = values.iter().map(|value| owned_text(value).ok_or_else(|| mismatch(value, "dryRun", "string")));
+            let texts = values
+                .iter()
+                .map(|value| owned_text(value).ok_or_else(|| mismatch(value, "dryRun", "string")));
             options.dry_run = texts.collect::<Result<_, _>>()?;
         }
         if let Some(preconditions) =
@@ -205,7 +210,8 @@ mod tests {
             let status = DeleteOptions::from_body(Media::Json, body.as_bytes(), &EMPTY).expect_err(body);
             assert_eq!((status.code, status.message), (code, message), "{body}");
         }
-        let status = DeleteOptions::from_query(&Query::parse("gracePeriodSeconds=soon")).expect_err("no number");
+        let status =
+            DeleteOptions::from_query(&Query::parse("gracePeriodSeconds=soon")).expect_err("no number");
         assert_eq!(status.message, "strconv.ParseInt: parsing \"soon\": invalid syntax");
     }
 

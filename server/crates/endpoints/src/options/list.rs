@@ -54,7 +54,9 @@ impl ListOptions {
     /// How far a list may lag.
     pub(crate) fn freshness(&self) -> Result<Freshness> {
         if self.continues() && !matches!(self.resource_version.as_str(), "" | "0") {
-            return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
+            return Err(Status::bad_request(
+                "specifying resource version is not allowed when using continue",
+            ));
         }
         let freshness = freshness(&self.resource_version)
             .map_err(|why| Status::bad_request(format!("invalid resource version: {why}")))?;
@@ -104,7 +106,11 @@ impl ListOptions {
 
     fn check(&self) -> Result<()> {
         let mut errors = ErrorList::new();
-        if self.watch { self.check_watch(&mut errors) } else { self.check_list(&mut errors) }
+        if self.watch {
+            self.check_watch(&mut errors)
+        } else {
+            self.check_list(&mut errors)
+        }
         refuse("ListOptions", &errors)
     }
 
@@ -112,7 +118,10 @@ impl ListOptions {
         let path = || Path::new("resourceVersionMatch");
         if !self.version_match.is_empty() {
             if self.resource_version.is_empty() {
-                errors.forbidden(path(), "resourceVersionMatch is forbidden unless resourceVersion is provided");
+                errors.forbidden(
+                    path(),
+                    "resourceVersionMatch is forbidden unless resourceVersion is provided",
+                );
             }
             if self.continues() {
                 errors.forbidden(path(), "resourceVersionMatch is forbidden when continue is provided");
@@ -122,7 +131,10 @@ impl ListOptions {
                 errors.not_supported(path(), value, &["Exact", "NotOlderThan", ""]);
             }
             if self.version_match == "Exact" && self.resource_version == "0" {
-                errors.forbidden(path(), "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+                errors.forbidden(
+                    path(),
+                    "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
+                );
             }
         }
         if self.initial_events.is_some() {
@@ -134,14 +146,17 @@ impl ListOptions {
         let path = || Path::new("resourceVersionMatch");
         let not_older = self.version_match == "NotOlderThan";
         if self.initial_events.is_some() && !not_older {
-            errors.forbidden(path(), "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+            errors
+                .forbidden(path(), "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
         }
         if self.version_match.is_empty() {
             return;
         }
         if self.initial_events.is_none() {
-            errors
-                .forbidden(path(), "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+            errors.forbidden(
+                path(),
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            );
         }
         if !not_older {
             let value = apiwright_meta::field::quoted(&self.version_match);
@@ -163,7 +178,9 @@ impl GetOptions {
     /// Reads and checks.
     pub(crate) fn read(query: &Query) -> Result<Self> {
         if truth(query, "export") == Some(true) {
-            return Err(Status::bad_request("the export parameter, deprecated since v1.14, is no longer supported"));
+            return Err(Status::bad_request(
+                "the export parameter, deprecated since v1.14, is no longer supported",
+            ));
         }
         let version = query.get("resourceVersion").unwrap_or_default();
         Ok(Self { freshness: freshness(version).map_err(Status::unclassified)? })
@@ -215,13 +232,21 @@ mod tests {
             ("watch=true&resourceVersion=0", Some(0), true, false),
             ("watch=&resourceVersion=7&allowWatchBookmarks=true", Some(7), false, true),
             ("watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan", None, false, false),
-            ("watch=1&sendInitialEvents=1&resourceVersionMatch=NotOlderThan&resourceVersion=9", Some(9), true, false),
+            (
+                "watch=1&sendInitialEvents=1&resourceVersionMatch=NotOlderThan&resourceVersion=9",
+                Some(9),
+                true,
+                false,
+            ),
         ];
         for (query, from, initial, bookmarks) in cases {
             let options = read(query).expect(query);
             assert!(options.watch, "{query}");
             let watching = options.watching().expect(query);
-            assert_eq!((watching.from, watching.initial_events, watching.bookmarks), (from, initial, bookmarks));
+            assert_eq!(
+                (watching.from, watching.initial_events, watching.bookmarks),
+                (from, initial, bookmarks)
+            );
         }
         for query in ["watch=0", "watch=False", ""] {
             assert!(!read(query).expect(query).watch, "{query}");
@@ -234,32 +259,50 @@ mod tests {
         let cases = [
             ("limit=few", 400, "strconv.ParseInt: parsing \"few\": invalid syntax".to_owned()),
             ("limit=", 400, "strconv.ParseInt: parsing \"\": invalid syntax".to_owned()),
-            ("limit=9223372036854775808", 400, "strconv.ParseInt: parsing \"9223372036854775808\": value out of range".to_owned()),
+            (
+                "limit=9223372036854775808",
+                400,
+                "strconv.ParseInt: parsing \"9223372036854775808\": value out of range".to_owned(),
+            ),
             (
                 "resourceVersionMatch=Newest",
                 422,
-                invalid("[resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided, resourceVersionMatch: Unsupported value: \"Newest\": supported values: \"Exact\", \"NotOlderThan\", \"\"]"),
+                invalid(
+                    "[resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided, resourceVersionMatch: Unsupported value: \"Newest\": supported values: \"Exact\", \"NotOlderThan\", \"\"]",
+                ),
             ),
             (
                 "resourceVersion=0&resourceVersionMatch=Exact",
                 422,
-                invalid("resourceVersionMatch: Forbidden: resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""),
+                invalid(
+                    "resourceVersionMatch: Forbidden: resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
+                ),
             ),
-            ("sendInitialEvents=true", 422, invalid("sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list")),
+            (
+                "sendInitialEvents=true",
+                422,
+                invalid("sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list"),
+            ),
             (
                 "watch=1&sendInitialEvents=true",
                 422,
-                invalid("resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"),
+                invalid(
+                    "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+                ),
             ),
         ];
         for (query, code, message) in cases {
             let status = read(query).expect_err(query);
             assert_eq!((status.code, &status.message), (code, &message), "{query}");
         }
-        let status = read("resourceVersion=-1").and_then(|options| options.freshness().map(|_| ())).unwrap_err();
+        let status =
+            read("resourceVersion=-1").and_then(|options| options.freshness().map(|_| ())).unwrap_err();
         assert_eq!(
             (status.code, status.message.as_str()),
-            (400, "invalid resource version: resourceVersion: Invalid value: \"-1\": strconv.ParseUint: parsing \"-1\": invalid syntax")
+            (
+                400,
+                "invalid resource version: resourceVersion: Invalid value: \"-1\": strconv.ParseUint: parsing \"-1\": invalid syntax"
+            )
         );
     }
 }

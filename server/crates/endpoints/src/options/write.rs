@@ -87,9 +87,14 @@ impl WriteOptions {
         object.push("kind", kind);
         object.push("apiVersion", "meta.k8s.io/v1");
         if self.is_dry_run() {
-            object.push("dryRun", self.dry_run.iter().map(|value| Value::from(value.as_str())).collect::<Vec<_>>());
+            object.push(
+                "dryRun",
+                self.dry_run.iter().map(|value| Value::from(value.as_str())).collect::<Vec<_>>(),
+            );
         }
-        for (name, text) in [("fieldManager", &self.field_manager), ("fieldValidation", &self.field_validation)] {
+        for (name, text) in
+            [("fieldManager", &self.field_manager), ("fieldValidation", &self.field_validation)]
+        {
             if !text.is_empty() {
                 object.push(name, text.as_str());
             }
@@ -146,8 +151,18 @@ mod tests {
         use WriteKind::{Apply, Create, Patch, Update};
         let long = format!("fieldManager={}", "a".repeat(129));
         let cases = [
-            (Create, "dryRun=foo", "CreateOptions", "dryRun: Unsupported value: [\"foo\"]: supported values: \"All\""),
-            (Update, "dryRun=All&dryRun=b", "UpdateOptions", "dryRun: Unsupported value: [\"All\",\"b\"]: supported values: \"All\""),
+            (
+                Create,
+                "dryRun=foo",
+                "CreateOptions",
+                "dryRun: Unsupported value: [\"foo\"]: supported values: \"All\"",
+            ),
+            (
+                Update,
+                "dryRun=All&dryRun=b",
+                "UpdateOptions",
+                "dryRun: Unsupported value: [\"All\",\"b\"]: supported values: \"All\"",
+            ),
             (Create, &long, "CreateOptions", "fieldManager: Too long: may not be more than 128 bytes"),
             (
                 Create,
@@ -161,7 +176,12 @@ mod tests {
                 "UpdateOptions",
                 "fieldValidation: Unsupported value: \"strict\": supported values: \"\", \"Ignore\", \"Strict\", \"Warn\"",
             ),
-            (Patch, "force=true", "PatchOptions", "force: Forbidden: may not be specified for non-apply patch"),
+            (
+                Patch,
+                "force=true",
+                "PatchOptions",
+                "force: Forbidden: may not be specified for non-apply patch",
+            ),
             (Apply, "", "PatchOptions", "fieldManager: Required value: is required for apply patch"),
         ];
         for (kind, query, name, what) in cases {
@@ -189,7 +209,8 @@ mod tests {
     #[test]
     fn is_an_object_for_admission() {
         let options = read(WriteKind::Apply, "dryRun=All&fieldManager=me&force=perhaps").expect("valid");
-        let expected = r#"{"kind":"UpdateOptions","apiVersion":"meta.k8s.io/v1","dryRun":["All"],"fieldManager":"me"}"#;
+        let expected =
+            r#"{"kind":"UpdateOptions","apiVersion":"meta.k8s.io/v1","dryRun":["All"],"fieldManager":"me"}"#;
         assert_eq!(apiwright_json::to_string(&options.to_value("UpdateOptions")), expected);
         assert!(options.is_dry_run() && options.forces());
         assert_eq!(options.field_validation(), FieldValidation::Warn);

@@ -52,7 +52,13 @@ impl Frames {
         }
     }
 
-    fn object(&mut self, kind: &'static str, entry: &Arc<Entry>, revision: u64, out: &mut Vec<u8>) -> Result<()> {
+    fn object(
+        &mut self,
+        kind: &'static str,
+        entry: &Arc<Entry>,
+        revision: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         self.writer.check(ConvertTo::PartialObjectMetadataList)?;
         let presented = self.writer.store.present_at(entry, revision)?;
         let with_columns = !std::mem::replace(&mut self.columns_sent, true);

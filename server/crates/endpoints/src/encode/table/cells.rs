@@ -35,10 +35,14 @@ fn cell(hooks: &dyn Hooks, column: &Column, object: &Value) -> Value {
         ColumnValue::Since(path) => Value::from(age(lookup(object, path), "<unknown>")),
         ColumnValue::Path(path, otherwise) => match lookup(object, path) {
             None | Some(Value::Null) => literal(column, otherwise),
-            Some(found @ (Value::Array(_) | Value::Object(_))) => Value::from(apiwright_json::to_string(found)),
+            Some(found @ (Value::Array(_) | Value::Object(_))) => {
+                Value::from(apiwright_json::to_string(found))
+            }
             Some(found) => found.clone(),
         },
-        ColumnValue::Template(parts) => Value::from(parts.iter().map(|part| text(part, object)).collect::<String>()),
+        ColumnValue::Template(parts) => {
+            Value::from(parts.iter().map(|part| text(part, object)).collect::<String>())
+        }
         ColumnValue::Hook => hooks.cell(&column.name, object),
     }
 }
