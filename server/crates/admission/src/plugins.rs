@@ -5,9 +5,33 @@ use std::sync::Arc;
 use crate::objects::Objects;
 use crate::plugin::Plugin;
 
+mod default_class;
+mod default_toleration_seconds;
+mod limit_ranger;
+mod limits;
 mod namespace_lifecycle;
+mod pod_resources;
+mod priority;
+mod runtime_class;
+mod service_account;
+mod service_account_secrets;
+mod storage_object_in_use_protection;
+mod taint_nodes_by_condition;
+mod values;
 
 /// Every plugin that is compiled in.
 pub fn built_in(objects: &Objects) -> Vec<Arc<dyn Plugin>> {
-    vec![Arc::new(namespace_lifecycle::NamespaceLifecycle::new(objects.clone()))]
+    let objects = || objects.clone();
+    vec![
+        Arc::new(namespace_lifecycle::NamespaceLifecycle::new(objects())),
+        Arc::new(taint_nodes_by_condition::TaintNodesByCondition),
+        Arc::new(limit_ranger::LimitRanger::new(objects())),
+        Arc::new(service_account::ServiceAccount::new(objects())),
+        Arc::new(priority::Priority::new(objects())),
+        Arc::new(default_toleration_seconds::DefaultTolerationSeconds),
+        Arc::new(default_class::DefaultClass::of_storage(objects())),
+        Arc::new(storage_object_in_use_protection::StorageObjectInUseProtection),
+        Arc::new(runtime_class::RuntimeClass::new(objects())),
+        Arc::new(default_class::DefaultClass::of_ingresses(objects())),
+    ]
 }

@@ -32,6 +32,7 @@ mod watch;
 pub use catalogue::Catalogue;
 pub use facts::ObjectFacts;
 pub use hooks::{DeletionStep, Hooks};
+pub use names::generate as generate_name;
 pub use present::Presented;
 pub use resource::{
     Column, ColumnValue, Kind, NameRule, Resource, Scope, Selectable, Strategy, Subresource, SubresourceKind,

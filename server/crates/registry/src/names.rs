@@ -8,7 +8,7 @@ const SUFFIX: usize = 5;
 const NAME_MAX: usize = 63;
 
 /// A name for a prefix, which is cut where the name would be too long.
-pub(crate) fn generate(prefix: &str) -> String {
+pub fn generate(prefix: &str) -> String {
     let mut end = prefix.len().min(NAME_MAX - SUFFIX);
     while !prefix.is_char_boundary(end) {
         end -= 1;
