@@ -7,6 +7,7 @@
 
 pub mod decode;
 pub mod encode;
+pub mod go;
 mod scan;
 pub mod value;
 pub mod yaml;

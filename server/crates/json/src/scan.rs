@@ -144,14 +144,12 @@ impl<'a> Scanner<'a> {
         self.at += 1;
         let plain = self.plain();
         if self.take(b'"') {
-            return Ok(match std::str::from_utf8(plain) {
-                Ok(text) => Str::from(text),
-                Err(_) => {
-                    let mut out = String::with_capacity(plain.len());
-                    push_lossy(plain, &mut out);
-                    out.into()
-                }
-            });
+            if let Ok(text) = std::str::from_utf8(plain) {
+                return Ok(text.into());
+            }
+            let mut out = String::with_capacity(plain.len());
+            push_lossy(plain, &mut out);
+            return Ok(out.into());
         }
         let mut out = String::with_capacity(plain.len() + 16);
         push_lossy(plain, &mut out);
@@ -248,7 +246,9 @@ fn has_special(word: u64) -> bool {
     const HIGHS: u64 = 0x8080_8080_8080_8080;
     let zero_byte = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
     let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
-    control | zero_byte(word ^ (ONES * b'"' as u64)) | zero_byte(word ^ (ONES * b'\\' as u64)) != 0
+    let quote = zero_byte(word ^ (ONES * u64::from(b'"')));
+    let backslash = zero_byte(word ^ (ONES * u64::from(b'\\')));
+    control | quote | backslash != 0
 }
 
 /// Appends text with one U+FFFD for each byte that belongs to no character.

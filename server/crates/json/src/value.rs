@@ -96,13 +96,11 @@ impl Object {
     /// Sets a member in its place or at the end; returns what was there.
     pub fn insert(&mut self, key: impl Into<Str>, value: impl Into<Value>) -> Option<Value> {
         let (key, value) = (key.into(), value.into());
-        match self.get_mut(&key) {
-            Some(slot) => Some(std::mem::replace(slot, value)),
-            None => {
-                self.members.push((key, value));
-                None
-            }
+        if let Some(slot) = self.get_mut(&key) {
+            return Some(std::mem::replace(slot, value));
         }
+        self.members.push((key, value));
+        None
     }
 
     /// Appends a member without looking for one of the same name: for decoders that know.
@@ -123,13 +121,10 @@ impl Object {
 
     /// The member's value, made by `default` where it is absent.
     pub fn entry(&mut self, key: &str, default: impl FnOnce() -> Value) -> &mut Value {
-        let at = match self.members.iter().position(|(k, _)| k == key) {
-            Some(at) => at,
-            None => {
-                self.members.push((Str::from(key), default()));
-                self.members.len() - 1
-            }
-        };
+        let at = self.position(key).unwrap_or_else(|| {
+            self.members.push((Str::from(key), default()));
+            self.members.len() - 1
+        });
         &mut self.members[at].1
     }
 

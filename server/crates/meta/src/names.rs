@@ -83,7 +83,7 @@ pub fn dns1123_subdomain_with_underscore(value: &str) -> Vec<String> {
     let mut faults = longer_than(DNS1123_SUBDOMAIN_MAX, value);
     let label = |label: &str| {
         let label = label.strip_prefix('_').unwrap_or(label);
-        bracketed(label, |b| lower_or_digit(b), |b| lower_or_digit(b) || b == b'-' || b == b'_')
+        bracketed(label, lower_or_digit, |b| lower_or_digit(b) || b == b'-' || b == b'_')
     };
     if !value.split('.').all(label) {
         faults.push(mismatch(

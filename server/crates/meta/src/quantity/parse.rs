@@ -168,13 +168,11 @@ fn decimal(parts: &Parts<'_>) -> Result<(i128, i32), ParseError> {
     let mut scale = 0;
     for (at, digit) in parts.fraction.bytes().enumerate() {
         let longer = unscaled.checked_mul(10).and_then(|longer| longer.checked_add((digit - b'0').into()));
-        match longer {
-            Some(longer) => (unscaled, scale) = (longer, scale - 1),
-            None => {
-                let lost = parts.fraction.bytes().skip(at).any(|digit| digit != b'0');
-                return Ok((unscaled.saturating_add(lost.into()), scale));
-            }
-        }
+        let Some(longer) = longer else {
+            let lost = parts.fraction.bytes().skip(at).any(|digit| digit != b'0');
+            return Ok((unscaled.saturating_add(lost.into()), scale));
+        };
+        (unscaled, scale) = (longer, scale - 1);
     }
     Ok((unscaled, scale))
 }

@@ -22,7 +22,7 @@ impl Status {
             code: 404,
             reason: Some(Reason::NotFound),
             message: format!("{resource} \"{name}\" not found"),
-            details: about(resource, name),
+            details: Some(Box::new(about(resource, name))),
             ..Self::default()
         })
     }
@@ -44,7 +44,7 @@ impl Status {
             code: 409,
             reason: Some(Reason::AlreadyExists),
             message: format!("{resource} \"{name}\" already exists"),
-            details: about(resource, name),
+            details: Some(Box::new(about(resource, name))),
             ..Self::default()
         })
     }
@@ -55,7 +55,7 @@ impl Status {
             code: 409,
             reason: Some(Reason::Conflict),
             message: format!("Operation cannot be fulfilled on {resource} \"{name}\": {why}"),
-            details: about(resource, name),
+            details: Some(Box::new(about(resource, name))),
             ..Self::default()
         })
     }
@@ -71,7 +71,7 @@ impl Status {
             code: 403,
             reason: Some(Reason::Forbidden),
             message,
-            details: about(resource, name),
+            details: Some(Box::new(about(resource, name))),
             ..Self::default()
         })
     }
@@ -171,7 +171,7 @@ impl Status {
     pub fn method_not_supported(resource: &GroupResource, action: &str) -> Box<Self> {
         let message = format!("{action} is not supported on resources of kind \"{resource}\"");
         let mut status = Self::failure(405, Reason::MethodNotAllowed, message);
-        status.details = about(resource, "");
+        status.details = Some(Box::new(about(resource, "")));
         status
     }
 
@@ -208,7 +208,7 @@ impl Status {
             "The {operation} operation against {resource} could not be completed at this time, please try again."
         );
         let mut status = Self::failure(500, Reason::ServerTimeout, message);
-        status.details = about(resource, operation);
+        status.details = Some(Box::new(about(resource, operation)));
         status.with_retry_after(retry_after_seconds)
     }
 
@@ -256,8 +256,13 @@ impl Status {
             let space = if name.is_empty() { "" } else { " " };
             message.push_str(&format!(" ({} {resource}{space}{name})", verb.to_lowercase()));
         }
-        let mut status =
-            Box::new(Self { code, reason, message, details: about(resource, name), ..Self::default() });
+        let mut status = Box::new(Self {
+            code,
+            reason,
+            message,
+            details: Some(Box::new(about(resource, name))),
+            ..Self::default()
+        });
         if unexpected {
             status.details_mut().causes.push(Cause {
                 reason: "UnexpectedServerResponse".into(),
@@ -270,7 +275,7 @@ impl Status {
 
     /// The answer to a deletion that is done: what is gone, no code.
     pub fn deleted(resource: &GroupResource, name: &str, uid: &str) -> Box<Self> {
-        let mut status = Box::new(Self { details: about(resource, name), ..Self::default() });
+        let mut status = Box::new(Self { details: Some(Box::new(about(resource, name))), ..Self::default() });
         status.details_mut().uid = uid.into();
         status
     }
@@ -293,13 +298,13 @@ impl Status {
     }
 }
 
-fn about(resource: &GroupResource, name: &str) -> Option<Box<Details>> {
-    Some(Box::new(Details {
+fn about(resource: &GroupResource, name: &str) -> Details {
+    Details {
         name: name.into(),
         group: resource.group.to_string(),
         kind: resource.resource.to_string(),
         ..Details::default()
-    }))
+    }
 }
 
 /// The reason and the words for a code that came without any.
