@@ -23,16 +23,15 @@ impl Aggregator {
 impl Delegate for Aggregator {
     fn serve(&self, request: Authorized<Request>) -> BoxFuture<'_, Response> {
         Box::pin(async move {
-            if request.info.is_resource {
-                if self.own.owns(&request.info) {
-                    return self.own.serve(request).await;
+            if !request.info.is_resource {
+                for page in &self.pages {
+                    if let Some(response) = page.answer(&request).await {
+                        return response;
+                    }
                 }
-                return self.next.serve(request).await;
             }
-            for page in &self.pages {
-                if let Some(response) = page.answer(&request).await {
-                    return response;
-                }
+            if self.own.owns(&request.info) {
+                return self.own.serve(request).await;
             }
             self.next.serve(request).await
         })

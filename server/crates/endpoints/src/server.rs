@@ -182,9 +182,14 @@ impl GroupServer {
         self.groups.entry(names.0).or_default().entry(names.1).or_default().insert(names.2, Arc::new(server));
     }
 
-    /// Whether an address is that of one of the group versions' resources, known or not.
+    /// Whether an address lies in one of the groups, whatever it names there.
     pub fn owns(&self, info: &RequestInfo) -> bool {
-        info.is_resource && self.version(info).is_some()
+        let mut parts = info.path.strip_prefix('/').unwrap_or_default().split('/');
+        match (parts.next(), parts.next()) {
+            (Some("api"), Some(_)) => self.groups.contains_key(""),
+            (Some("apis"), Some(group)) => !group.is_empty() && self.groups.contains_key(group),
+            _ => false,
+        }
     }
 
     /// The server of a resource.

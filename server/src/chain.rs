@@ -1,0 +1,187 @@
+//! The table of contents: the whole chain, outermost first, as `api-specs/chain.yaml` declares it.
+//!
+//! A request comes from the filters and goes down: aggregator, kube, apiextensions, not-found.
+//! Each link serves the groups that it owns over the same machinery and hands on the rest.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use apiwright_admission::{Admission, Objects};
+use apiwright_aggregator::Aggregator;
+use apiwright_apiextensions::ApiExtensions;
+use apiwright_chain::pages::{Index, NotFound};
+use apiwright_chain::server::Assembling;
+use apiwright_chain::spec::{ServerKind, ServerSpec};
+use apiwright_chain::{Authorizer, Delegate, Drain, Link, Pages, Server};
+use apiwright_discovery::{Discovery, DiscoveryHandler, Freshness, Source};
+use apiwright_endpoints::{Flavour, GroupServer, ResourceServer, Shared};
+use apiwright_openapi::{OpenApi, OpenApiHandler};
+use apiwright_registry::catalogue::{Catalogue, Version};
+use apiwright_registry::typed::Types;
+use apiwright_registry::{Resource, Store};
+use apiwright_schema::Ref;
+use apiwright_storage::Storage;
+
+use crate::generated::{CHAIN, catalogue};
+
+/// The longest request body, as kube-apiserver has it.
+const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
+
+/// What the chain is assembled from.
+pub struct Parts {
+    /// Where objects are.
+    pub storage: Arc<dyn Storage>,
+    /// Who may create by PUT or apply.
+    pub authorizer: Arc<dyn Authorizer>,
+    /// Ends watches when the server drains.
+    pub drain: Drain,
+    /// Whether a group version is served, given whether it is by default: `--runtime-config`.
+    pub serves: Box<dyn Fn(&Version) -> bool>,
+    /// `--enable-admission-plugins`.
+    pub enable_admission_plugins: Vec<String>,
+    /// `--disable-admission-plugins`.
+    pub disable_admission_plugins: Vec<String>,
+    /// `--min-request-timeout`: the shortest time after which a watch ends by itself.
+    pub watch_timeout_min: Duration,
+    /// Where clients reach this server, `host:port`.
+    pub address: String,
+    /// What every server answers besides: health, version, metrics.
+    pub pages: Vec<Arc<dyn Pages>>,
+}
+
+/// The chain, and what it is made of, for those who look behind it.
+pub struct Assembled {
+    /// The links.
+    pub server: Server<Assembling>,
+    /// The stores of all that is served.
+    pub stores: Stores,
+    /// What is told of it.
+    pub discovery: Arc<Discovery>,
+}
+
+/// The stores of all that is served, by group, version and plural.
+#[derive(Clone, Default)]
+pub struct Stores(HashMap<(String, String, String), Arc<Store>>);
+
+impl Stores {
+    /// The store of a resource.
+    pub fn get(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Store>> {
+        self.0.get(&(group.to_owned(), version.to_owned(), plural.to_owned())).cloned()
+    }
+}
+
+/// Assembles the chain.
+///
+/// # Errors
+/// Where the admission flags name what there is not.
+pub fn assemble(parts: Parts) -> Result<Assembled, String> {
+    let catalogue = catalogue();
+    let versions: Vec<(&'static Version, Vec<Arc<Resource>>)> =
+        all_versions(catalogue).filter(|version| (parts.serves)(version)).map(|version| (version, version.shared())).collect();
+    let stores = stores(&versions, &parts.storage);
+    let admission = admission(&stores, &parts)?;
+    let shared = Arc::new(Shared {
+        admission: Arc::new(admission),
+        authorizer: parts.authorizer,
+        drain: parts.drain,
+        watch_timeout_min: parts.watch_timeout_min,
+        body_bytes_max: BODY_BYTES_MAX,
+        catalogue,
+    });
+
+    let discovery = Arc::new(Discovery::default());
+    let types = types(catalogue);
+    let openapi = Arc::new(OpenApi::new(Arc::clone(&types)));
+    for (version, resources) in &versions {
+        discovery.set(source(version, resources));
+        openapi.set(&version.group, &version.name, resources.clone());
+    }
+    let mut pages = parts.pages;
+    pages.push(Arc::new(DiscoveryHandler::new(Arc::clone(&discovery), types, parts.address)));
+    pages.push(Arc::new(OpenApiHandler::new(openapi)));
+    pages.push(Arc::new(Index::of(pages.clone())));
+
+    let links = CHAIN.servers.iter().map(|spec| {
+        let own = groups(spec, &versions, &stores, &shared);
+        link(spec.kind, own, &pages)
+    });
+    Ok(Assembled { server: Server::assemble(links), stores, discovery })
+}
+
+/// One link, as its kind of server is made.
+fn link(kind: ServerKind, own: GroupServer, pages: &[Arc<dyn Pages>]) -> Link {
+    let next = |next: Option<Arc<dyn Delegate>>| next.unwrap_or_else(|| Arc::new(NotFound));
+    let pages = pages.to_vec();
+    match kind {
+        ServerKind::Aggregator => {
+            Link::new("aggregator", move |after| Arc::new(Aggregator::new(own, pages, next(after))))
+        }
+        ServerKind::Kube => Link::new("kube", move |after| Arc::new(own.link(after))),
+        ServerKind::ApiExtensions => {
+            Link::new("apiextensions", move |after| Arc::new(ApiExtensions::new(own, next(after))))
+        }
+        ServerKind::NotFound => Link::new("not-found", |_| Arc::new(NotFound)),
+    }
+}
+
+/// The server of the groups that a link owns.
+fn groups(
+    spec: &ServerSpec,
+    versions: &[(&'static Version, Vec<Arc<Resource>>)],
+    stores: &Stores,
+    shared: &Arc<Shared>,
+) -> GroupServer {
+    let mut server = GroupServer::default();
+    for (version, resources) in versions.iter().filter(|(version, _)| CHAIN.owner(&version.group) == Some(spec.kind)) {
+        for resource in resources {
+            if let Some(store) = stores.get(&version.group, &version.name, &resource.plural) {
+                server.install(ResourceServer::new(store, Flavour::BuiltIn, Arc::clone(shared)));
+            }
+        }
+    }
+    server
+}
+
+fn stores(versions: &[(&'static Version, Vec<Arc<Resource>>)], storage: &Arc<dyn Storage>) -> Stores {
+    let all = versions.iter().flat_map(|(version, resources)| resources.iter().map(move |one| (version, one)));
+    Stores(
+        all.map(|(version, resource)| {
+            let key = (version.group.to_string(), version.name.to_string(), resource.plural.to_string());
+            (key, Arc::new(Store::new(Arc::clone(resource), Arc::clone(storage))))
+        })
+        .collect(),
+    )
+}
+
+fn admission(stores: &Stores, parts: &Parts) -> Result<Admission, String> {
+    let objects = Objects::new(stores.0.values().map(|store| Store::new(Arc::clone(&store.resource), Arc::clone(&store.storage))));
+    Admission::choose(
+        apiwright_admission::built_in(&objects),
+        CHAIN.admission.iter().map(|plugin| (plugin.name, plugin.default)),
+        &parts.enable_admission_plugins,
+        &parts.disable_admission_plugins,
+    )
+    .map_err(|why| why.to_string())
+}
+
+fn source(version: &Version, resources: &[Arc<Resource>]) -> Source {
+    let priority = catalogue().groups.iter().find(|group| *group.name == *version.group).map(|group| group.priority);
+    Source {
+        group: version.group.to_string(),
+        version: version.name.to_string(),
+        group_priority: priority.unwrap_or_default(),
+        version_priority: version.priority,
+        resources: resources.to_vec(),
+        freshness: Freshness::Current,
+    }
+}
+
+fn all_versions(catalogue: &'static Catalogue) -> impl Iterator<Item = &'static Version> {
+    catalogue.groups.iter().flat_map(|group| group.versions.iter())
+}
+
+/// Finds the compiled-in types by name.
+pub fn types(catalogue: &'static Catalogue) -> Types {
+    Arc::new(move |name| catalogue.definition(name).map(Ref::Static))
+}
