@@ -15,9 +15,13 @@ use futures::StreamExt;
 const VALUE_BYTES: usize = 4096;
 
 fn main() {
-    let dir = std::env::args().nth(1).unwrap_or_else(|| "/tmp/apiwright-measure".into());
+    let mut arguments = std::env::args().skip(1);
+    let dir = arguments.next().unwrap_or_else(|| "/tmp/apiwright-measure".into());
     let dir = Path::new(&dir);
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    if let Some(count) = arguments.next().and_then(|count| count.parse().ok()) {
+        return load(&runtime, dir, count);
+    }
     for writers in [1, 8, 64] {
         let fresh = fresh(dir);
         let engine = Arc::new(Embedded::open(dir, Options::default()).expect("a fresh directory opens"));
@@ -30,7 +34,10 @@ fn main() {
     for count in [10_000, 50_000] {
         fresh(dir);
         fill(&runtime, dir, count);
-        load(&runtime, dir, count);
+        // Memory shows only in a process that did nothing else.
+        let program = std::env::current_exe().expect("a program");
+        let status = std::process::Command::new(program).arg(dir).arg(count.to_string()).status();
+        assert!(status.is_ok_and(|status| status.success()), "loading failed");
     }
     overwrite(&runtime, dir);
     watches(&runtime);
@@ -49,7 +56,9 @@ async fn writes(engine: Arc<Embedded>, writers: usize) {
             let engine = engine.clone();
             tokio::spawn(async move {
                 let key: Key = format!("/registry/pods/default/pod-{writer}").into();
-                let (mut expect, mut puts) = (Expect::Absent, 0_u32);
+                let (_, current) = engine.get(&key, At::Latest).await.expect("a read works");
+                let mut expect = current.map_or(Expect::Absent, |entry| Expect::Revision(entry.mod_revision));
+                let mut puts = 0_u32;
                 while Instant::now() < until {
                     expect = Expect::Revision(put(&engine, &key, expect).await);
                     puts += 1;
@@ -96,11 +105,15 @@ fn fill(runtime: &tokio::runtime::Runtime, dir: &Path, count: usize) {
 }
 
 fn load(runtime: &tokio::runtime::Runtime, dir: &Path, count: usize) {
-    let before = rss();
+    let (before, cpu_before) = (rss(), cpu());
     let began = Instant::now();
     let engine = Embedded::open(dir, Options::default()).expect("it opens again");
-    let loaded = began.elapsed();
-    println!("  loaded in {loaded:.0?}, {} MiB memory, file {} MiB", rss() - before, size(dir));
+    let (loaded, used) = (began.elapsed(), (cpu() - cpu_before) * 1e3);
+    println!(
+        "  loaded in {loaded:.0?} ({used:.0} ms CPU), {} MiB memory, file {} MiB",
+        rss() - before,
+        size(dir)
+    );
     runtime.block_on(async {
         let mut after: Option<Key> = None;
         let began = Instant::now();
@@ -123,9 +136,9 @@ fn load(runtime: &tokio::runtime::Runtime, dir: &Path, count: usize) {
     let copy = dir.join("crashed");
     std::fs::create_dir_all(&copy).expect("a directory");
     std::fs::copy(dir.join("store.redb"), copy.join("store.redb")).expect("a copy of an open file");
-    let began = Instant::now();
+    let (began, cpu_before) = (Instant::now(), cpu());
     let engine = Embedded::open(&copy, Options::default()).expect("the copy opens");
-    println!("  loaded after a crash in {:.0?}", began.elapsed());
+    println!("  loaded after a crash in {:.0?} ({:.0} ms CPU)", began.elapsed(), (cpu() - cpu_before) * 1e3);
     drop(engine);
     std::fs::remove_dir_all(copy).expect("the copy goes");
 }

@@ -7,13 +7,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use redb::StorageBackend;
+pub use redb::StorageBackend;
 use redb::backends::FileBackend;
 
 /// A directory of files.
 pub trait Disk: Debug + Send + Sync + 'static {
     /// Opens a file, creating it where it is missing. The file's name is durable afterwards.
     fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>>;
+
+    /// Whether there is such a file.
+    fn exists(&self, name: &str) -> io::Result<bool>;
 
     /// Gives a file another name, durably, in place of the file that has it.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
@@ -32,6 +35,10 @@ impl Disk for Directory {
         sync_directory(&self.0)?;
         let backend = FileBackend::new(file).map_err(|error| io::Error::other(error.to_string()))?;
         Ok(Box::new(backend))
+    }
+
+    fn exists(&self, name: &str) -> io::Result<bool> {
+        self.0.join(name).try_exists()
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {

@@ -17,7 +17,7 @@ use crate::failure::{Failure, guarded};
 use crate::hub::FIRST_REVISION;
 use crate::open_error::OpenError;
 use crate::record::{self, State, StateError};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Map, Snapshot};
 use crate::upgrade;
 
 const DATA: TableDefinition<&str, &[u8]> = TableDefinition::new("data");
@@ -73,6 +73,13 @@ impl Durable {
         // A rewrite that did not get to its end.
         disk.remove(NEXT_FILE).map_err(failed)?;
         let mut durable = Self { disk, file: None, distrusted: false, buffer: Vec::new() };
+        if !durable.disk.exists(FILE).map_err(failed)? {
+            let loaded = Loaded::empty();
+            durable
+                .rewrite(&loaded.snapshot, &loaded.deadlines)
+                .map_err(|failure| failure.into_open_error(&path))?;
+            return Ok((durable, loaded));
+        }
         let (file, loaded, live_bytes) = guarded(|| {
             let mut file = durable.open_file(FILE)?;
             let (loaded, live_bytes) = file.load()?;
@@ -166,12 +173,11 @@ impl Durable {
         let backend = Watched { inner, sync_failed: sync_failed.clone() };
         let database = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(backend)?;
         let state = State { revision: FIRST_REVISION, ..State::default() };
-        let mut file = File { database, state, sync_failed, opened_bytes };
-        file.initialize()?;
-        Ok(file)
+        Ok(File { database, state, sync_failed, opened_bytes })
     }
 
-    /// Replaces the file by one that has exactly these entries.
+    /// Replaces the file by one that has exactly these entries. It gets the name only when it is
+    /// complete: a crash leaves either the old file or the new one, never a part.
     fn rewrite(&mut self, snapshot: &Snapshot, deadlines: &Deadlines) -> Result<(), Failure> {
         self.file = None;
         self.disk.remove(NEXT_FILE)?;
@@ -201,18 +207,15 @@ impl Durable {
     }
 }
 
-impl File {
-    /// Gives a new file its tables.
-    fn initialize(&mut self) -> Result<(), Failure> {
-        let transaction = self.database.begin_read()?;
-        let is_new = transaction.list_tables()?.next().is_none();
-        drop(transaction);
-        if !is_new {
-            return Ok(());
-        }
-        self.commit(&[], FIRST_REVISION, &mut Vec::new())
+impl Loaded {
+    /// What a new store has in it.
+    pub(crate) fn empty() -> Self {
+        let snapshot = Snapshot { revision: FIRST_REVISION, map: Map::new() };
+        Self { snapshot, deadlines: Deadlines::default() }
     }
+}
 
+impl File {
     fn commit(&mut self, steps: &[Step], revision: Revision, buffer: &mut Vec<u8>) -> Result<(), Failure> {
         let mut state = State { revision, ..self.state };
         let transaction = self.database.begin_write()?;

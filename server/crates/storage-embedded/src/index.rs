@@ -78,7 +78,9 @@ mod tests {
             .chain(&prefixes)
             .map(|prefix| Arc::new(Subscriber::new(prefix, 1)))
             .collect();
-        all.iter().for_each(|subscriber| index.insert(subscriber.clone()));
+        for subscriber in &all {
+            index.insert(subscriber.clone());
+        }
         let found = |index: &Index| {
             let mut found = Vec::new();
             index.matching("/registry/pods/a/x", |subscriber| found.push(subscriber.prefix.to_string()));
@@ -94,7 +96,9 @@ mod tests {
             index.remove(subscriber);
         }
         assert_eq!(found(&index), prefixes);
-        all.iter().for_each(|subscriber| index.remove(subscriber));
+        for subscriber in &all {
+            index.remove(subscriber);
+        }
         assert_eq!(index.all().count(), 0);
     }
 }

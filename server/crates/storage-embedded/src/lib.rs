@@ -43,11 +43,8 @@ pub use options::Options;
 use batch::Write;
 use disk::{Directory, Disk};
 use durable::{Durable, Loaded};
-use expiry::Deadlines;
-use hub::FIRST_REVISION;
 use lock::Lock;
 use shared::Shared;
-use snapshot::{Map, Snapshot};
 use watch::WatchStream;
 use writer::{Request, Writer};
 
@@ -67,9 +64,7 @@ impl Embedded {
     /// # Panics
     /// When the system gives no thread.
     pub fn memory(options: Options) -> Self {
-        let snapshot = Snapshot { revision: FIRST_REVISION, map: Map::new() };
-        Self::start(None, Loaded { snapshot, deadlines: Deadlines::default() }, None, options)
-            .expect("the system gives a thread")
+        Self::start(None, Loaded::empty(), None, options).expect("the system gives a thread")
     }
 
     /// The engine of a data directory, which is created where it is missing. Reads all of it, so

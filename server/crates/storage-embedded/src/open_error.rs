@@ -25,7 +25,7 @@ pub enum OpenError {
         source: io::Error,
     },
     /// What is there is not what was written.
-    #[error("{} is corrupt: {what}; nothing was changed: restore the directory from a backup, \
+    #[error("{} is corrupt: {what}; restore the directory from a backup, \
         or move it away to start with an empty store", path.display())]
     Corrupt {
         /// The file.

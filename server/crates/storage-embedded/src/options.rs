@@ -17,7 +17,8 @@ pub struct Options {
     pub batch_bytes_max: usize,
     /// How often watches are told how far they have come, if anything was written since.
     pub progress_interval: Duration,
-    /// How long to wait after a failure of the disk before using it again.
+    /// How long to wait after a failure of the disk before using it again. Zero for trying again
+    /// at the next write, and only then.
     pub retry_interval: Duration,
 }
 

@@ -115,6 +115,7 @@ impl Writer {
             Some(Duration::from_millis(due.saturating_sub(expiry::now())))
         };
         let work = match &self.trouble {
+            Some(_) if self.options.retry_interval.is_zero() => None,
             Some(trouble) => Some(until(trouble.retry_at)),
             None => expiry(),
         };
@@ -184,7 +185,9 @@ impl Writer {
         let in_doubt = trouble.in_doubt.take();
         let result = match self.recover(in_doubt.as_ref()) {
             Ok(true) => {
-                in_doubt.into_iter().for_each(|batch| self.publish(batch));
+                if let Some(batch) = in_doubt {
+                    self.publish(batch);
+                }
                 Ok(())
             }
             Ok(false) => Ok(()),
