@@ -11,7 +11,10 @@ use serde_json::Value;
 /// Collects the schemas of types, and with them those of all types that they refer to.
 macro_rules! schemas {
     ($generator:ident: $($($module:ident)::+::{$($kind:ident),* $(,)?};)*) => {
-        $($($generator.subschema_for::<k8s_openapi::$($module)::+::$kind>();)*)*
+        $({
+            use k8s_openapi::$($module)::+ as types;
+            $($generator.subschema_for::<types::$kind>();)*
+        })*
     };
 }
 

@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 /// What `build.rs` wrote.
 const BUILT_IN: &str = include_str!(concat!(env!("OUT_DIR"), "/descriptions.tsv"));
 
-/// What types and fields mean, by definition name.
+/// What types (under the empty name) and their fields mean, by definition name.
 #[derive(Debug, Default)]
-pub struct Descriptions(BTreeMap<(&'static str, &'static str), String>);
+pub struct Descriptions(BTreeMap<&'static str, BTreeMap<&'static str, String>>);
 
 impl Descriptions {
     /// None: for tests of specs that bring their own.
@@ -20,11 +20,14 @@ impl Descriptions {
 
     /// Those of Kubernetes itself.
     pub fn built_in() -> Self {
-        let entries = BUILT_IN.lines().filter_map(|line| {
+        let mut found = Self::default();
+        for line in BUILT_IN.lines() {
             let mut parts = line.splitn(3, '\t');
-            Some(((parts.next()?, parts.next()?), unescaped(parts.next()?)))
-        });
-        Self(entries.collect())
+            if let (Some(definition), Some(field), Some(text)) = (parts.next(), parts.next(), parts.next()) {
+                found.0.entry(definition).or_default().insert(field, unescaped(text));
+            }
+        }
+        found
     }
 
     /// What a type means; empty where nobody said it.
@@ -34,7 +37,7 @@ impl Descriptions {
 
     /// What a field means; empty where nobody said it.
     pub fn of_field(&self, definition: &str, field: &str) -> &str {
-        self.0.get(&(definition, field)).map_or("", String::as_str)
+        self.0.get(definition).and_then(|fields| fields.get(field)).map_or("", String::as_str)
     }
 }
 
@@ -65,7 +68,9 @@ mod tests {
             descriptions.of_field("io.k8s.api.apps.v1.DeploymentSpec", "paused"),
             "Indicates that the deployment is paused.",
         );
-        assert!(descriptions.of_type("io.k8s.api.core.v1.Pod").starts_with("Pod is a collection of containers"));
+        assert!(
+            descriptions.of_type("io.k8s.api.core.v1.Pod").starts_with("Pod is a collection of containers")
+        );
         assert_eq!(descriptions.of_type("io.k8s.api.core.v1.Nothing"), "");
     }
 

@@ -186,9 +186,12 @@ mod tests {
     #[test]
     fn misspelt_names_find_what_was_meant() {
         let known = ["required", "pointer", "keep", "minimum"];
-        for (name, meant) in
-            [("requierd", Some("required")), ("Pointer", Some("pointer")), ("kep", Some("keep")), ("pattern", None)]
-        {
+        for (name, meant) in [
+            ("requierd", Some("required")),
+            ("Pointer", Some("pointer")),
+            ("kep", Some("keep")),
+            ("pattern", None),
+        ] {
             assert_eq!(closest(name, &known), meant, "{name}");
         }
     }

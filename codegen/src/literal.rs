@@ -6,7 +6,12 @@ use crate::parse::yaml::{Node, Tree};
 use crate::spec::{BuiltIn, Holds};
 
 /// The JSON of a literal, or what is wrong with it and where.
-pub fn json<'a>(index: &Index<'a>, home: Home<'a>, holds: &Holds, node: &Node) -> Result<String, Spanned<String>> {
+pub fn json<'a>(
+    index: &Index<'a>,
+    home: Home<'a>,
+    holds: &Holds,
+    node: &Node,
+) -> Result<String, Spanned<String>> {
     let wrong = |expected: &str| {
         Err(Spanned::new(format!("expected {expected}, found {}", found(&node.value)), node.at.clone()))
     };
@@ -29,7 +34,10 @@ pub fn json<'a>(index: &Index<'a>, home: Home<'a>, holds: &Holds, node: &Node) -
             let mut members = Vec::new();
             for (key, one) in entries {
                 let Some(field) = of.fields.iter().find(|field| *field.name == **key) else {
-                    return Err(Spanned::new(format!("`{}` has no field `{}`", *of.name, **key), key.at.clone()));
+                    return Err(Spanned::new(
+                        format!("`{}` has no field `{}`", *of.name, **key),
+                        key.at.clone(),
+                    ));
                 };
                 members.push(format!("{}:{}", quoted(key), json(index, home, &field.holds, one)?));
             }
@@ -70,7 +78,11 @@ fn scalar(built_in: BuiltIn, value: &Tree) -> Option<String> {
         BuiltIn::Double => (plain && text.parse::<f64>().is_ok_and(f64::is_finite)).then(|| text.clone()),
         BuiltIn::IntOrString if plain && text.parse::<i32>().is_ok() => Some(text.clone()),
         BuiltIn::RawObject | BuiltIn::FieldsV1 => None,
-        _ if plain && (text.is_empty() || text.parse::<f64>().is_ok() || text == "true" || text == "false") => None,
+        _ if plain
+            && (text.is_empty() || text.parse::<f64>().is_ok() || text == "true" || text == "false") =>
+        {
+            None
+        }
         _ => Some(quoted(text)),
     }
 }
@@ -104,11 +116,14 @@ fn found(value: &Tree) -> String {
 pub fn any(node: &Node) -> String {
     match &node.value {
         Tree::Scalar(text, false) if text.is_empty() || text == "null" => "null".into(),
-        Tree::Scalar(text, false) if text == "true" || text == "false" || text.parse::<f64>().is_ok() => text.clone(),
+        Tree::Scalar(text, false) if text == "true" || text == "false" || text.parse::<f64>().is_ok() => {
+            text.clone()
+        }
         Tree::Scalar(text, _) => quoted(text),
         Tree::List(items) => format!("[{}]", items.iter().map(any).collect::<Vec<_>>().join(",")),
         Tree::Map(entries) => {
-            let members: Vec<_> = entries.iter().map(|(key, one)| format!("{}:{}", quoted(key), any(one))).collect();
+            let members: Vec<_> =
+                entries.iter().map(|(key, one)| format!("{}:{}", quoted(key), any(one))).collect();
             format!("{{{}}}", members.join(","))
         }
     }

@@ -27,7 +27,10 @@ impl<'a> Index<'a> {
         let mut types = BTreeMap::new();
         for home in homes(spec) {
             for one in &home.version.types {
-                types.insert((home.group.folder.as_str(), home.version.name.as_str(), one.name.as_str()), (home, one));
+                types.insert(
+                    (home.group.folder.as_str(), home.version.name.as_str(), one.name.as_str()),
+                    (home, one),
+                );
             }
         }
         Self { spec, types }
@@ -73,7 +76,10 @@ impl<'a> Index<'a> {
                 At::Type(home, of) => match of.fields.iter().find(|field| *field.name == step) {
                     Some(field) => self.enter(home, &field.holds),
                     None => {
-                        return Err((step.into(), of.fields.iter().map(|field| field.name.as_str()).collect()));
+                        return Err((
+                            step.into(),
+                            of.fields.iter().map(|field| field.name.as_str()).collect(),
+                        ));
                     }
                 },
                 At::Map(home, value) => self.enter(home, value),
@@ -108,6 +114,7 @@ pub fn homes(spec: &Spec) -> impl Iterator<Item = Home<'_>> {
 
 /// Every field of every type, and where it is.
 pub fn fields(spec: &Spec) -> impl Iterator<Item = (Home<'_>, &Type, &Field)> {
-    homes(spec)
-        .flat_map(|home| home.version.types.iter().flat_map(move |of| of.fields.iter().map(move |field| (home, of, field))))
+    homes(spec).flat_map(|home| {
+        home.version.types.iter().flat_map(move |of| of.fields.iter().map(move |field| (home, of, field)))
+    })
 }

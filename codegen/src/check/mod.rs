@@ -1,8 +1,17 @@
 //! The rules that specs keep. One file per rule; each looks at everything and reports every fault
 //! it finds, so that one build shows them all. What passes can be lowered without looking back.
 
+mod default_literal;
+mod duplicate_tag;
+mod hooks;
 pub mod index;
+mod list_keys;
+mod rules_fit;
+mod short_names;
+mod storage;
+mod unknown_field;
 mod unknown_type;
+mod verbs;
 
 use crate::check::index::Index;
 use crate::diagnostic::Diagnostics;
@@ -11,7 +20,19 @@ use crate::spec::Spec;
 /// Reports every fault.
 pub fn check(spec: &Spec, problems: &mut Diagnostics) {
     let index = Index::of(spec);
-    for rule in [unknown_type::check] {
+    let rules: [fn(&Index<'_>, &mut Diagnostics); 10] = [
+        unknown_type::check,
+        unknown_field::check,
+        duplicate_tag::check,
+        list_keys::check,
+        default_literal::check,
+        rules_fit::check,
+        verbs::check,
+        short_names::check,
+        storage::check,
+        hooks::check,
+    ];
+    for rule in rules {
         rule(&index, problems);
     }
 }

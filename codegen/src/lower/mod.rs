@@ -2,6 +2,7 @@
 //! descriptions filled in. The specs passed every check, so nothing here can fail.
 
 mod chain;
+mod lists;
 mod names;
 mod resources;
 mod types;
@@ -21,7 +22,11 @@ pub fn lower(spec: &Spec, descriptions: &Descriptions) -> Ir {
             let mut versions: Vec<Version> =
                 group.versions.iter().map(|version| context.version(Home { group, version })).collect();
             versions.sort_by_key(|version| std::cmp::Reverse(version.priority));
-            Group { name: group.name.value.clone(), priority: group.priority.as_ref().map(|one| one.value), versions }
+            Group {
+                name: group.name.value.clone(),
+                priority: group.priority.as_ref().map(|one| one.value),
+                versions,
+            }
         })
         .collect();
     groups.sort_by(|a, b| b.priority.cmp(&a.priority).then_with(|| a.name.cmp(&b.name)));

@@ -20,7 +20,8 @@ pub(super) fn constant(name: &str) -> String {
     for (at, letter) in letters.iter().enumerate() {
         let starts_word = letter.is_ascii_uppercase()
             && at > 0
-            && (!letters[at - 1].is_ascii_uppercase() || letters.get(at + 1).is_some_and(char::is_ascii_lowercase));
+            && (!letters[at - 1].is_ascii_uppercase()
+                || letters.get(at + 1).is_some_and(char::is_ascii_lowercase));
         if starts_word {
             constant.push('_');
         }

@@ -5,8 +5,8 @@ use sha2::{Digest, Sha256};
 use crate::check::index::Home;
 use crate::diagnostic::Spanned;
 use crate::ir::{
-    Cell, Column, Conversion, Does, KindName, Part, Resource, Selectable, Storage, Strategy, StructRef, Subresource,
-    Verb,
+    Cell, Column, Conversion, Does, KindName, Part, Resource, Selectable, Storage, Strategy, StructRef,
+    Subresource, Verb,
 };
 use crate::lower::types::{definition, kind_name};
 use crate::lower::{Context, names};
@@ -33,7 +33,10 @@ impl<'a> Context<'a> {
             strategy: strategy(resource),
             columns: resource.columns.iter().map(|column| self.lower_column(home, column)).collect(),
             selectable: resource.selectable.iter().map(selectable).collect(),
-            hooks: resource.hooks.as_ref().map(|hooks| (names::group(&home.group.folder), hooks.value.clone())),
+            hooks: resource
+                .hooks
+                .as_ref()
+                .map(|hooks| (names::group(&home.group.folder), hooks.value.clone())),
             kind,
             verbs,
             subresources,
@@ -97,7 +100,10 @@ impl<'a> Context<'a> {
         };
         let stored = stored.unwrap_or_else(|| kind.clone());
         Storage {
-            prefix: storage.prefix.as_ref().map_or_else(|| resource.plural.value.clone(), |one| one.value.clone()),
+            prefix: storage
+                .prefix
+                .as_ref()
+                .map_or_else(|| resource.plural.value.clone(), |one| one.value.clone()),
             hash: storage.hash.clone().unwrap_or_else(|| version_hash(&stored)),
             conversion: if storage.hook {
                 Conversion::Hook
@@ -105,7 +111,11 @@ impl<'a> Context<'a> {
                 Conversion::Same
             } else {
                 Conversion::Rename(
-                    storage.rename.iter().map(|(here, there)| (here.value.clone(), there.value.clone())).collect(),
+                    storage
+                        .rename
+                        .iter()
+                        .map(|(here, there)| (here.value.clone(), there.value.clone()))
+                        .collect(),
                 )
             },
             ttl: storage.ttl,
@@ -144,7 +154,8 @@ fn version_hash(kind: &KindName) -> String {
     let digest = Sha256::digest(format!("{}/{}/{}", kind.group, kind.version, kind.kind));
     let mut text = String::new();
     for chunk in digest[..8].chunks(3) {
-        let bits = chunk.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+        let bits =
+            chunk.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
         for at in 0..4 {
             let letter = ALPHABET[(bits >> (18 - 6 * at) & 63) as usize];
             text.push(if at > chunk.len() { '=' } else { char::from(letter) });

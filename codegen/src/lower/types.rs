@@ -1,4 +1,4 @@
-//! Types and the lists that come with resources.
+//! Types.
 
 use crate::check::index::Home;
 use crate::ir::{Field, KindName, ListKind, Node, Patch, Rule, Shape, Struct, StructRef, Union};
@@ -11,10 +11,11 @@ impl<'a> Context<'a> {
     /// A type of a spec.
     pub(super) fn lower_type(&self, home: Home<'a>, of: &'a spec::Type) -> Struct {
         let definition = definition(home, &of.name);
-        let fields: Vec<Field> = of.fields.iter().map(|field| self.lower_field(home, &definition, field)).collect();
-        let is_kind = ["kind", "apiVersion"].iter().all(|name| {
-            fields.iter().any(|field| field.name == *name && field.proto.is_none())
-        });
+        let fields: Vec<Field> =
+            of.fields.iter().map(|field| self.lower_field(home, &definition, field)).collect();
+        let is_kind = ["kind", "apiVersion"]
+            .iter()
+            .all(|name| fields.iter().any(|field| field.name == *name && field.proto.is_none()));
         Struct {
             ident: names::constant(&of.name),
             doc: match &of.doc {
@@ -28,44 +29,6 @@ impl<'a> Context<'a> {
             fields,
             definition,
         }
-    }
-
-    /// The list of a resource's objects; `None` where it cannot be listed or the spec has its own.
-    pub(super) fn list_type(&self, home: Home<'a>, resource: &spec::Resource) -> Option<Struct> {
-        let name = format!("{}List", *resource.kind);
-        if !resource.verbs.iter().any(|verb| verb.value == "list") || self.index.local(home, &name).is_some() {
-            return None;
-        }
-        let meta = TypeName { home: Some(("meta".into(), "v1".into())), name: "ListMeta".into() };
-        let item = TypeName { home: None, name: resource.kind.value.clone() };
-        let text = || plain(Shape::String(String::new()));
-        let list = Shape::List { item: Box::new(plain(self.reference(home, &item))), kind: ListKind::Atomic };
-        let definition = definition(home, &name);
-        let field = |name: &str, node, required, pb: Option<u32>| Field {
-            name: name.into(),
-            doc: self.descriptions.of_field(&definition, name).into(),
-            node,
-            required,
-            pointer: false,
-            keep: required,
-            patch: None,
-            proto: pb.map(|tag| (tag, Vec::new())),
-        };
-        Some(Struct {
-            ident: names::constant(&name),
-            doc: self.descriptions.of_type(&definition).into(),
-            kind: Some(kind_name(home, &name)),
-            columns: Vec::new(),
-            atomic: false,
-            unions: Vec::new(),
-            fields: vec![
-                field("kind", text(), false, None),
-                field("apiVersion", text(), false, None),
-                field("metadata", plain(self.reference(home, &meta)), false, Some(1)),
-                field("items", plain(list), true, Some(2)),
-            ],
-            definition,
-        })
     }
 
     /// Where a type's static is.
@@ -95,7 +58,8 @@ impl<'a> Context<'a> {
     }
 
     fn lower_node(&self, home: Home<'a>, field: &spec::Field) -> Node {
-        let json = |node: &yaml::Node| literal::json(self.index, home, &field.holds, node).unwrap_or_default();
+        let json =
+            |node: &yaml::Node| literal::json(self.index, home, &field.holds, node).unwrap_or_default();
         let is_list = matches!(field.holds.value, Holds::List(_));
         let rules = |of_items: bool| {
             field
@@ -110,7 +74,9 @@ impl<'a> Context<'a> {
             Shape::List { item, kind } => {
                 *kind = match field.list_type.as_ref().map(|one| one.value) {
                     Some(ListType::Set) => ListKind::Set,
-                    Some(ListType::Map) => ListKind::Map(field.keys.iter().map(|key| key.value.clone()).collect()),
+                    Some(ListType::Map) => {
+                        ListKind::Map(field.keys.iter().map(|key| key.value.clone()).collect())
+                    }
                     Some(ListType::Atomic) | None => ListKind::Atomic,
                 };
                 item.rules = rules(true);
@@ -156,7 +122,7 @@ impl<'a> Context<'a> {
     }
 
     /// A reference passed its check, so its type is there; nothing else can be said of one that is not.
-    fn reference(&self, home: Home<'a>, name: &TypeName) -> Shape {
+    pub(super) fn reference(&self, home: Home<'a>, name: &TypeName) -> Shape {
         self.struct_ref(home, name).map_or(Shape::RawObject, Shape::Struct)
     }
 }
@@ -175,7 +141,8 @@ pub(super) fn kind_name(home: Home<'_>, kind: &str) -> KindName {
     }
 }
 
-fn plain(shape: Shape) -> Node {
+/// A shape of which nothing else is said.
+pub(super) fn plain(shape: Shape) -> Node {
     Node { shape, default: None, fill: None, rules: Vec::new() }
 }
 
@@ -198,7 +165,9 @@ fn is_of_items(rule: &spec::Rule) -> bool {
         | spec::Rule::MaxBytes(_)
         | spec::Rule::Pattern(_)
         | spec::Rule::Format(_) => true,
-        spec::Rule::NonEmpty | spec::Rule::MinItems(_) | spec::Rule::MaxItems(_) | spec::Rule::Immutable => false,
+        spec::Rule::NonEmpty | spec::Rule::MinItems(_) | spec::Rule::MaxItems(_) | spec::Rule::Immutable => {
+            false
+        }
     }
 }
 

@@ -29,5 +29,9 @@ pub(super) fn read(files: &mut Files<'_>) -> Vec<Bootstrap> {
 }
 
 fn wrong(at: &crate::diagnostic::Place, problems: &mut Diagnostics) {
-    problems.report_with_help(at, "this names no resource", "write it as `apps/v1/deployments` or `v1/pods`".to_owned());
+    problems.report_with_help(
+        at,
+        "this names no resource",
+        "write it as `apps/v1/deployments` or `v1/pods`".to_owned(),
+    );
 }

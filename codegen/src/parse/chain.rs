@@ -5,8 +5,12 @@ use crate::parse::words::{Words, text};
 use crate::parse::yaml::Tree;
 use crate::spec::{Chain, ChainServer, Plugin, Probe};
 
-const SERVERS: &[(&str, &str)] =
-    &[("aggregator", "Aggregator"), ("kube", "Kube"), ("apiextensions", "ApiExtensions"), ("not-found", "NotFound")];
+const SERVERS: &[(&str, &str)] = &[
+    ("aggregator", "Aggregator"),
+    ("kube", "Kube"),
+    ("apiextensions", "ApiExtensions"),
+    ("not-found", "NotFound"),
+];
 const ENDPOINTS: &[&str] = &["healthz", "livez", "readyz"];
 
 /// Reads the chain; `None` where the specs have none.
@@ -24,7 +28,9 @@ pub(super) fn read(files: &mut Files<'_>) -> Option<Chain> {
         words.text("doc");
         let (groups, rest) = match words.take("groups") {
             None => (Vec::new(), false),
-            Some(node) if matches!(&node.value, Tree::Scalar(word, false) if word == "rest") => (Vec::new(), true),
+            Some(node) if matches!(&node.value, Tree::Scalar(word, false) if word == "rest") => {
+                (Vec::new(), true)
+            }
             Some(node) => {
                 let items = crate::parse::words::items(node, words.problems());
                 (items.into_iter().filter_map(|one| text(one, words.problems())).collect(), false)

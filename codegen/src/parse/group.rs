@@ -15,7 +15,11 @@ pub(super) fn read(folder: &str, files: &mut Files<'_>) -> Option<Group> {
     words.finish();
     if folder != name.value && !(folder == "core" && name.is_empty()) && priority.is_some() {
         let help = format!("the folder is called `{folder}`");
-        files.problems.report_with_help(&name.at, format!("`{}` lies in another group's folder", *name), help);
+        files.problems.report_with_help(
+            &name.at,
+            format!("`{}` lies in another group's folder", *name),
+            help,
+        );
     }
     let mut found = Vec::new();
     for node in versions {

@@ -32,7 +32,8 @@ pub struct Parsed {
 /// Reads the specs of a folder, in the order of file names.
 pub fn read(api_specs: &Path, problems: &mut Diagnostics) -> Parsed {
     let mut files = Files { root: api_specs, sources: Vec::new(), problems };
-    let groups = files.folders("groups").into_iter().filter_map(|folder| group::read(&folder, &mut files)).collect();
+    let groups =
+        files.folders("groups").into_iter().filter_map(|folder| group::read(&folder, &mut files)).collect();
     let chain = chain::read(&mut files);
     let bootstrap = bootstrap::read(&mut files);
     Parsed { spec: Spec { groups, chain, bootstrap }, sources: files.sources }
@@ -48,7 +49,7 @@ struct Files<'a> {
 impl Files<'_> {
     /// The names of the folders in a folder.
     fn folders(&mut self, within: &str) -> Vec<String> {
-        self.entries(within, |path| path.is_dir())
+        self.entries(within, Path::is_dir)
     }
 
     /// The names of the YAML files in a folder, without their ending.

@@ -55,15 +55,11 @@ pub(super) fn type_name(text: &str) -> TypeName {
 
 /// `<type>.<field>`.
 pub(super) fn field_name(text: Spanned<String>, problems: &mut Diagnostics) -> Option<Spanned<FieldName>> {
-    match text.value.rsplit_once('.') {
-        Some((of, field)) => {
-            Some(Spanned::new(FieldName { of: type_name(of), field: field.into() }, text.at))
-        }
-        None => {
-            problems.report_with_help(&text.at, "this names no field", "write it as `core/v1.PodSpec.nodeName`");
-            None
-        }
-    }
+    let Some((of, field)) = text.value.rsplit_once('.') else {
+        problems.report_with_help(&text.at, "this names no field", "write it as `core/v1.PodSpec.nodeName`");
+        return None;
+    };
+    Some(Spanned::new(FieldName { of: type_name(of), field: field.into() }, text.at))
 }
 
 /// `{.status.ready|0}/{.spec.replicas}`.
@@ -103,7 +99,10 @@ mod tests {
             ("PodSpec", named(None, "PodSpec")),
             ("meta.ObjectMeta", named(Some(("meta", "v1")), "ObjectMeta")),
             ("rbac.authorization.k8s.io/v1.Role", named(Some(("rbac.authorization.k8s.io", "v1")), "Role")),
-            ("list of map of string", Holds::List(Box::new(Holds::Map(Box::new(Holds::BuiltIn(BuiltIn::String)))))),
+            (
+                "list of map of string",
+                Holds::List(Box::new(Holds::Map(Box::new(Holds::BuiltIn(BuiltIn::String))))),
+            ),
             ("any", Holds::Any(String::new())),
         ] {
             assert_eq!(holds(text), expected, "{text}");

@@ -5,11 +5,13 @@ use crate::parse::names;
 use crate::parse::words::{Words, text};
 use crate::parse::yaml::{Node, Tree};
 use crate::spec::{
-    Cell, Column, ColumnDoc, Does, FieldName, Names, Resource, Selectable, Storage, Strategy, Subresource, TypeName,
+    Cell, Column, ColumnDoc, Does, FieldName, Names, Resource, Selectable, Storage, Strategy, Subresource,
+    TypeName,
 };
 
 /// What may be done with a resource that does not say it.
-const ALL_VERBS: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+const ALL_VERBS: [&str; 8] =
+    ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 /// What may be done with `status` and `scale`.
 const SUBRESOURCE_VERBS: [&str; 3] = ["get", "patch", "update"];
 
@@ -53,7 +55,8 @@ fn verbs(words: &mut Words<'_>, usual: &[&str]) -> Vec<Spanned<String>> {
 }
 
 fn storage(words: &mut Words<'_>) -> Option<Storage> {
-    let usual = Storage { prefix: None, stored_as: None, rename: Vec::new(), hook: false, hash: None, ttl: 0 };
+    let usual =
+        Storage { prefix: None, stored_as: None, rename: Vec::new(), hook: false, hash: None, ttl: 0 };
     let Some(node) = words.take("storage") else { return Some(usual) };
     if matches!(&node.value, Tree::Scalar(text, false) if text == "none") {
         return None;
@@ -107,7 +110,10 @@ fn strategy(words: &mut Words<'_>) -> Strategy {
 fn subresources(words: &mut Words<'_>) -> Vec<Subresource> {
     let entries = words.entries("subresources");
     let problems = words.problems();
-    entries.into_iter().filter_map(|(name, node)| Some(subresource(name, Words::of(node, problems)?))).collect()
+    entries
+        .into_iter()
+        .filter_map(|(name, node)| Some(subresource(name, Words::of(node, problems)?)))
+        .collect()
 }
 
 fn subresource(name: Spanned<String>, mut words: Words<'_>) -> Subresource {

@@ -15,14 +15,8 @@ pub(super) fn read(tree: Node, problems: &mut Diagnostics) -> Vec<Type> {
 }
 
 fn read_type(name: Spanned<String>, node: Node, problems: &mut Diagnostics) -> Type {
-    let mut found = Type {
-        name,
-        doc: None,
-        atomic: false,
-        unions: Vec::new(),
-        columns: Vec::new(),
-        fields: Vec::new(),
-    };
+    let mut found =
+        Type { name, doc: None, atomic: false, unions: Vec::new(), columns: Vec::new(), fields: Vec::new() };
     for (name, node) in entries(node, problems) {
         if *name == TYPE {
             if let Some(words) = Words::of(node, problems) {
@@ -51,7 +45,11 @@ fn whole(found: &mut Type, mut words: Words<'_>) {
         words.finish();
         found.unions.push(Union { discriminator, members });
     }
-    found.columns = words.items("columns").into_iter().filter_map(|node| resource::column(node, words.problems())).collect();
+    found.columns = words
+        .items("columns")
+        .into_iter()
+        .filter_map(|node| resource::column(node, words.problems()))
+        .collect();
     words.finish();
 }
 
@@ -94,7 +92,11 @@ fn within(words: &mut Words<'_>) -> Vec<u32> {
         _ => vec![node],
     };
     let problems = words.problems();
-    nodes.into_iter().filter_map(|node| crate::parse::words::number(node, problems)).map(|one| one.value).collect()
+    nodes
+        .into_iter()
+        .filter_map(|node| crate::parse::words::number(node, problems))
+        .map(|one| one.value)
+        .collect()
 }
 
 /// The strategies of strategic merge patches; `replace` is what fields without one do.

@@ -108,7 +108,12 @@ impl<'a> Words<'a> {
         let written = self.text(word)?;
         let found = choices.iter().find(|(name, _)| *name == written.value);
         if found.is_none() {
-            self.problems.report_unknown(&written.at, word, &written.value, choices.iter().map(|(name, _)| *name));
+            self.problems.report_unknown(
+                &written.at,
+                word,
+                &written.value,
+                choices.iter().map(|(name, _)| *name),
+            );
         }
         found.map(|(_, choice)| Spanned::new(*choice, written.at))
     }

@@ -81,6 +81,8 @@ impl Reader<'_, '_> {
     fn node(&mut self, event: Event<'_>, span: Span) -> Option<Node> {
         let at = place(self.file, &span);
         let tree = match event {
+            // Nothing at all is shown as `~`.
+            Event::Scalar(text, ScalarStyle::Plain, ..) if text == "~" => Tree::Scalar(String::new(), false),
             Event::Scalar(text, style, ..) => {
                 Tree::Scalar(text.into_owned(), !matches!(style, ScalarStyle::Plain))
             }

@@ -65,7 +65,8 @@ fn kinds(ir: &Ir) -> TokenStream {
 }
 
 fn all_types(ir: &Ir) -> TokenStream {
-    let mut found: Vec<_> = all(ir).map(|(version, one)| (&one.definition, reference(version, &one.ident))).collect();
+    let mut found: Vec<_> =
+        all(ir).map(|(version, one)| (&one.definition, reference(version, &one.ident))).collect();
     found.sort_by(|a, b| a.0.cmp(b.0));
     let count = Literal::usize_unsuffixed(found.len());
     let types = found.into_iter().map(|(_, path)| quote!(&#path));

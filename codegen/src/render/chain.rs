@@ -16,9 +16,9 @@ pub(super) fn render(ir: &Ir) -> String {
 
 fn chain(of: &Chain) -> TokenStream {
     let servers = of.servers.iter().map(server);
-    let admission = of.admission.iter().map(|(name, default)| {
-        quote!(::apiwright_chain::spec::PluginSpec { name: #name, default: #default })
-    });
+    let admission = of.admission.iter().map(
+        |(name, default)| quote!(::apiwright_chain::spec::PluginSpec { name: #name, default: #default }),
+    );
     let probes = of.probes.iter().map(|(name, asked_by)| {
         quote!(::apiwright_chain::spec::ProbeSpec { name: #name, asked_by: &[#(#asked_by),*] })
     });

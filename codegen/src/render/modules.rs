@@ -11,8 +11,10 @@ use crate::render::words::ident;
 pub(super) fn render(ir: &Ir) -> String {
     let versions: Vec<&Version> = ir.groups.iter().flat_map(|group| &group.versions).collect();
     let types = versions.iter().map(|version| module("types", version));
-    let resources =
-        versions.iter().filter(|version| !version.resources.is_empty()).map(|version| module("resources", version));
+    let resources = versions
+        .iter()
+        .filter(|version| !version.resources.is_empty())
+        .map(|version| module("resources", version));
     format::file([
         quote! {
             /// The types, by group and version.

@@ -3,7 +3,9 @@
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
-use crate::ir::{Cell, Column, Conversion, Does, Names, Part, Resource, Strategy, Subresource, Verb, Version};
+use crate::ir::{
+    Cell, Column, Conversion, Does, Names, Part, Resource, Strategy, Subresource, Verb, Version,
+};
 use crate::render::words::{ident, kind, table, text, texts};
 use crate::render::{format, types};
 
@@ -51,7 +53,8 @@ pub(super) fn column(of: &Column) -> TokenStream {
 }
 
 fn resource(version: &Version, of: &Resource) -> TokenStream {
-    let home = if version.group.is_empty() { &version.name } else { &format!("{}/{}", version.group, version.name) };
+    let home =
+        if version.group.is_empty() { &version.name } else { &format!("{}/{}", version.group, version.name) };
     let summary = format!(" `{}` of {home}.", of.plural);
     let name = ident(&of.ident);
     let (group, version) = (text(&of.kind.group), text(&of.kind.version));
@@ -66,7 +69,8 @@ fn resource(version: &Version, of: &Resource) -> TokenStream {
     let strategy = strategy(&of.strategy);
     let columns = table(of.columns.iter().map(column));
     let selectable = table(of.selectable.iter().map(|one| {
-        let (name, path, default, indexed) = (text(&one.name), text(&one.path), text(&one.default), one.indexed);
+        let (name, path, default, indexed) =
+            (text(&one.name), text(&one.path), text(&one.default), one.indexed);
         quote!(Selectable { name: #name, path: #path, default: #default, indexed: #indexed })
     }));
     let hooks = match &of.hooks {

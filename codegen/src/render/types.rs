@@ -12,7 +12,9 @@ pub(super) fn render(version: &Version) -> String {
     let prelude = quote!(
         use crate::generated::prelude::*;
     );
-    format::file(std::iter::once(prelude).chain(version.types.iter().flat_map(|one| [head(one), fields(one)])))
+    format::file(
+        std::iter::once(prelude).chain(version.types.iter().flat_map(|one| [head(one), fields(one)])),
+    )
 }
 
 /// The path of a type's static, from any of these modules.

@@ -1,5 +1,6 @@
 //! The core group.
 
+mod component_status;
 mod config_map;
 mod endpoints;
 mod event;
@@ -14,6 +15,7 @@ mod resource_quota;
 mod secret;
 mod service;
 
+pub use component_status::ComponentStatus;
 pub use config_map::ConfigMap;
 pub use endpoints::Endpoints;
 pub use event::Event;
