@@ -10,6 +10,8 @@ pub mod decode;
 pub mod defaults;
 pub mod fieldset;
 pub mod go;
+#[cfg(test)]
+mod laws;
 pub mod managed;
 pub mod patch;
 pub mod proto;
