@@ -15,7 +15,7 @@ use apiwright_chain::server::Assembling;
 use apiwright_chain::spec::{ServerKind, ServerSpec};
 use apiwright_chain::{Authorizer, Delegate, Drain, Link, Pages, Server};
 use apiwright_discovery::{Discovery, DiscoveryHandler, Freshness, Source};
-use apiwright_endpoints::{Flavour, GroupServer, ResourceServer, Shared};
+use apiwright_endpoints::{GroupServer, ResourceServer, Shared};
 use apiwright_openapi::{OpenApi, OpenApiHandler};
 use apiwright_registry::catalogue::{Catalogue, Version};
 use apiwright_registry::typed::Types;
@@ -136,7 +136,7 @@ fn groups(
     for (version, resources) in versions.iter().filter(|(version, _)| CHAIN.owner(&version.group) == Some(spec.kind)) {
         for resource in resources {
             if let Some(store) = stores.get(&version.group, &version.name, &resource.plural) {
-                server.install(ResourceServer::new(store, Flavour::BuiltIn, Arc::clone(shared)));
+                server.install(ResourceServer::new(store, Arc::clone(shared)));
             }
         }
     }

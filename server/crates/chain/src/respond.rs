@@ -76,7 +76,7 @@ pub fn with_header(mut response: Response, name: HeaderName, value: &str) -> Res
 /// A value in JSON (a line of its own unless it is indented) or YAML.
 pub fn encode_value(form: Form, value: &Value) -> Vec<u8> {
     match (form.media, form.pretty) {
-        (Media::Yaml, _) => apiwright_json::to_string_pretty(value).into_bytes(), // valid YAML until the YAML writer lands
+        (Media::Yaml, _) => apiwright_json::yaml::to_string(value).into_bytes(),
         (_, true) => apiwright_json::to_string_pretty(value).into_bytes(),
         (_, false) => {
             let mut out = Vec::with_capacity(256);

@@ -3,11 +3,11 @@
 //! Invariant: it is called again with another old object where a write has lost a race, so it
 //! changes nothing of its own.
 
-use apiwright_json::Value;
+use apiwright_json::{Value, yaml};
 use apiwright_meta::status::Result;
 use apiwright_meta::{Status, object};
 use apiwright_registry::Transform;
-use apiwright_schema::decode::ObjectKind;
+use apiwright_schema::decode::{self as schema, ObjectKind, Source};
 use apiwright_schema::patch::{FieldValidation, Format, Patch};
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -61,7 +61,7 @@ impl Changing<'_> {
         let mut new = match &self.change {
             Change::Replace(object) => {
                 let mut new = object.clone();
-                self.ownership.update(self.wanted.ty, old, &mut new);
+                self.ownership.update(self.wanted, old, &mut new);
                 return Ok(new);
             }
             Change::Patch(format, body) => {
@@ -69,7 +69,7 @@ impl Changing<'_> {
                 let old =
                     old.ok_or_else(|| Status::not_found(&resource.group_resource(), &self.call.info.name))?;
                 let mut new = self.patch(*format, body, old)?;
-                self.ownership.update(self.wanted.ty, Some(old), &mut new);
+                self.ownership.update(self.wanted, Some(old), &mut new);
                 new
             }
             Change::Apply { body, force } => self.apply(old, body, *force)?,
@@ -95,21 +95,28 @@ impl Changing<'_> {
 
     /// What applying makes, with defaults.
     fn apply(&self, old: Option<&Value>, body: &[u8], force: bool) -> Result<Value> {
-        let (config, complaints) = crate::yaml::decode(body)
+        let (config, collisions) = yaml::decode(body)
             .map_err(|error| Status::bad_request(format!("error decoding YAML: {}", error.message)))?;
-        let mut new = self.ownership.apply(self.wanted, old, config, force)?;
-        if !complaints.is_empty() {
-            match self.validation {
-                FieldValidation::Strict => {
-                    return Err(Status::bad_request(format!(
-                        "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {}",
-                        complaints.join("\n  ")
-                    )));
-                }
-                FieldValidation::Warn => self.call.warnings.extend(complaints),
-                FieldValidation::Ignore => {}
+        let finish = |merged| self.finish(merged);
+        let new = self.ownership.apply(self.wanted, old, &config, force, &finish)?;
+        match (self.validation, collisions.strict_error()) {
+            (FieldValidation::Strict, Some(error)) => Err(Status::bad_request(format!(
+                "error strict decoding YAML: error converting YAML to JSON: {error}"
+            ))),
+            (FieldValidation::Warn, Some(_)) => {
+                self.call.warnings.extend(collisions.0);
+                Ok(new)
             }
+            (FieldValidation::Strict | FieldValidation::Warn | FieldValidation::Ignore, _) => Ok(new),
         }
+    }
+
+    /// A merged object in normal form, with defaults.
+    fn finish(&self, merged: Value) -> Result<Value, String> {
+        let api_version = self.wanted.api_version();
+        let kind = ObjectKind { api_version: &api_version, kind: self.wanted.kind };
+        let decoded = schema::normalise(self.wanted.ty, kind, merged, Source::Unstructured);
+        let mut new = decoded.map_err(|error| error.0)?.value;
         self.set_defaults(&mut new);
         Ok(new)
     }
@@ -129,7 +136,8 @@ impl Changing<'_> {
     }
 
     fn set_defaults(&self, new: &mut Value) {
-        if std::ptr::eq(self.wanted.ty, &*self.target.resource().schema) {
+        // A Scale has none.
+        if self.wanted.kind == &*self.target.resource().kind {
             decode::set_defaults(self.target, new);
         }
     }

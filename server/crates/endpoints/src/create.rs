@@ -44,7 +44,7 @@ pub(crate) async fn create(call: &Call, body: RequestBody, target: Target<'_>) -
 
     let admit = Admit::new(call, target, Options::Write(&options));
     let ownership = Ownership::new(target, options.manager(call.user_agent()));
-    ownership.update(wanted.ty, None, &mut object);
+    ownership.update(wanted, None, &mut object);
     admit.mutate(&mut object, None).await?;
     owners::dedup(&mut object, Moment::Mutated, &call.warnings);
 

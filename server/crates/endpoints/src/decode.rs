@@ -5,7 +5,7 @@ mod protobuf;
 
 use apiwright_chain::Media;
 use apiwright_chain::respond::Warnings;
-use apiwright_json::{Duplicates, Value};
+use apiwright_json::{Duplicates, Value, yaml};
 use apiwright_meta::field::quoted;
 use apiwright_meta::status::Result;
 use apiwright_meta::{ErrorList, GroupKind, Path, Status};
@@ -165,8 +165,8 @@ pub(crate) fn patched(
 /// A body as a tree, for options that are read member by member.
 pub(crate) fn untyped(media: Media, bytes: &[u8], catalogue: &Catalogue) -> Result<Value, String> {
     let parsed = match media {
-        Media::Json => json(bytes)?,
-        Media::Yaml => yaml(bytes)?,
+        Media::Json => from_json(bytes)?,
+        Media::Yaml => from_yaml(bytes)?,
         Media::Protobuf => Parsed {
             value: protobuf::delete_options(bytes, catalogue)?,
             duplicates: Duplicates::default(),
@@ -201,8 +201,8 @@ pub(crate) fn api_version(group: &str, version: &str) -> String {
 
 fn parse(body: Body<'_>, wanted: Wanted<'_>) -> Result<Parsed, String> {
     match body.media {
-        Media::Json => json(body.bytes),
-        Media::Yaml => yaml(body.bytes),
+        Media::Json => from_json(body.bytes),
+        Media::Yaml => from_yaml(body.bytes),
         Media::Protobuf => {
             let value = protobuf::object(body.bytes, wanted)?;
             Ok(Parsed { value, duplicates: Duplicates::default(), complaints: Vec::new() })
@@ -210,18 +210,15 @@ fn parse(body: Body<'_>, wanted: Wanted<'_>) -> Result<Parsed, String> {
     }
 }
 
-fn json(bytes: &[u8]) -> Result<Parsed, String> {
+fn from_json(bytes: &[u8]) -> Result<Parsed, String> {
     let (value, duplicates) =
         apiwright_json::decode(bytes).map_err(|error| refusal::not_json(error.message))?;
     Ok(Parsed { value, duplicates, complaints: Vec::new() })
 }
 
-fn yaml(bytes: &[u8]) -> Result<Parsed, String> {
-    let (value, complaints) = crate::yaml::decode(bytes).map_err(|error| error.message)?;
-    let complaints = match complaints.len() {
-        0 => Vec::new(),
-        _ => vec![format!("yaml: unmarshal errors:\n  {}", complaints.join("\n  "))],
-    };
+fn from_yaml(bytes: &[u8]) -> Result<Parsed, String> {
+    let (value, collisions) = yaml::decode(bytes).map_err(|error| error.message)?;
+    let complaints = collisions.strict_error().into_iter().collect();
     Ok(Parsed { value, duplicates: Duplicates::default(), complaints })
 }
 

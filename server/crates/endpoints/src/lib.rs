@@ -35,8 +35,7 @@ mod testing;
 mod tests;
 mod update;
 mod watch;
-mod yaml;
 
 pub use act::{Act, Acting, Answer};
 pub use call::Call;
-pub use server::{Flavour, GroupLink, GroupServer, ResourceServer, Shared};
+pub use server::{GroupLink, GroupServer, ResourceServer, Shared};

@@ -179,7 +179,7 @@ fn accepted(params: &[(&str, &str)], media: Media, flavour: Flavour) -> Option<O
             "as" => (kind, converts) = (value, true),
             "g" => (group, converts) = (value, true),
             "v" => (version, converts) = (value, true),
-            "stream" if !value.is_empty() && !(media.streams() && *value == "watch") => return None,
+            "stream" if !(value.is_empty() || (media.streams() && *value == "watch")) => return None,
             "sv" if !value.is_empty() && *value != "v1" => return None,
             "pretty" => pretty = *value == "1",
             _ => {}
@@ -264,7 +264,8 @@ mod tests {
         use ConvertTo::{PartialObjectMetadata, PartialObjectMetadataList, Table};
         let v1 = |to| Some(Convert { to, version: MetaVersion::V1 });
         let both = [Flavour::BuiltIn, Flavour::Custom];
-        let cases: &[(&str, &[Flavour], Option<(Media, Option<Convert>)>)] = &[
+        type Found = Option<(Media, Option<Convert>)>;
+        let cases: &[(&str, &[Flavour], Found)] = &[
             ("", &both, Some((Media::Json, None))),
             (
                 "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",

@@ -4,7 +4,7 @@ use apiwright_json::Value;
 use apiwright_meta::status::Result;
 use apiwright_meta::time;
 use apiwright_registry::{Resource, SubresourceKind};
-use apiwright_schema::Struct;
+use apiwright_schema::apply::{self, Apply};
 use apiwright_schema::fieldset::Filter;
 use apiwright_schema::managed::{self, OneVersion, Request};
 
@@ -26,11 +26,14 @@ impl<'a> Ownership<'a> {
     }
 
     /// Records what `new` changes of `live`, or all of it where it is created.
-    pub(crate) fn update(&self, ty: &Struct, live: Option<&Value>, new: &mut Value) {
-        managed::update(ty, live, new, &self.request());
+    pub(crate) fn update(&self, wanted: Wanted<'_>, live: Option<&Value>, new: &mut Value) {
+        let api_version = wanted.api_version();
+        let request = Request { api_version: &api_version, ..self.request() };
+        managed::update(wanted.ty, live, new, &request);
     }
 
-    /// What `live` becomes when a configuration is applied to it.
+    /// What `live` becomes when a configuration is applied to it. `finish` brings the merged object
+    /// into normal form.
     ///
     /// # Errors
     /// 409 where others own its fields, 500 where it does not fit the type, 400 where it is no object.
@@ -38,15 +41,16 @@ impl<'a> Ownership<'a> {
         &self,
         wanted: Wanted<'_>,
         live: Option<&Value>,
-        config: Value,
+        config: &Value,
         force: bool,
+        finish: &dyn Fn(Value) -> Result<Value, String>,
     ) -> Result<Value> {
-        let _ = (wanted, live, config, force, self.request());
-        Err(apiwright_meta::Status::internal("apply is not there yet"))
+        let api_version = wanted.api_version();
+        let request = Request { api_version: &api_version, ..self.request() };
+        apply::apply(wanted.ty, live, config, &Apply { request, kind: wanted.kind, force, finish })
     }
 
-    /// What the schema's apply and update need to know.
-    pub(crate) fn request(&self) -> Request<'_> {
+    fn request(&self) -> Request<'_> {
         Request {
             manager: &self.manager,
             api_version: &self.target.server.api_version,

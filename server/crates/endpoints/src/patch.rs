@@ -61,15 +61,11 @@ pub(crate) async fn read(
     patch_type: &'static str,
 ) -> Result<(WriteOptions, Change)> {
     let body = body::read(body, target.server.shared.body_bytes_max).await?;
-    Ok(match format_of(patch_type) {
-        Some(format) => {
-            let options = WriteOptions::read(WriteKind::Patch, &call.query)?;
-            (options, Change::Patch(format, body))
-        }
-        None => {
-            let options = WriteOptions::read(WriteKind::Apply, &call.query)?;
-            let force = options.forces();
-            (options, Change::Apply { body, force })
-        }
-    })
+    if let Some(format) = format_of(patch_type) {
+        let options = WriteOptions::read(WriteKind::Patch, &call.query)?;
+        return Ok((options, Change::Patch(format, body)));
+    }
+    let options = WriteOptions::read(WriteKind::Apply, &call.query)?;
+    let force = options.forces();
+    Ok((options, Change::Apply { body, force }))
 }

@@ -62,9 +62,7 @@ pub(crate) fn built_in<'a>(resource: &'a Resource, method: &Method, info: &Reque
         None => None,
     };
     let allowed: &[(Method, Action, Verb)] = match (legacy_prefix(info), parts.len(), in_scope) {
-        (Some("watch"), 1, _) => &[(Method::GET, Action::Watch, Verb::Watch)],
-        (Some("watch"), 2, true) => &[(Method::GET, Action::Watch, Verb::Watch)],
-        (Some(_), _, _) => &[],
+        (Some("watch"), 1, _) | (Some("watch"), 2, true) => &[(Method::GET, Action::Watch, Verb::Watch)],
         (None, 1, true) => &COLLECTION,
         (None, 1, false) if info.namespace.is_empty() => &COLLECTION[..2],
         (None, 2, true) => &OBJECT,

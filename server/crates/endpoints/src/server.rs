@@ -23,10 +23,10 @@ use crate::{connect, create, delete, delete_collection, get, list, negotiate, pa
 
 /// Where a resource comes from: the two differ in routes, formats and texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flavour {
+pub(crate) enum Flavour {
     /// Compiled in.
     BuiltIn,
-    /// Defined by a CustomResourceDefinition.
+    /// Defined at run time.
     Custom,
 }
 
@@ -64,7 +64,8 @@ pub(crate) struct Target<'a> {
 
 impl ResourceServer {
     /// Serves what a store holds.
-    pub fn new(store: Arc<Store>, flavour: Flavour, shared: Arc<Shared>) -> Self {
+    pub fn new(store: Arc<Store>, shared: Arc<Shared>) -> Self {
+        let flavour = if store.resource.is_custom() { Flavour::Custom } else { Flavour::BuiltIn };
         let api_version = store.resource.api_version();
         Self { store, flavour, api_version, shared, actions: BTreeMap::new() }
     }

@@ -24,7 +24,8 @@ use futures::future::BoxFuture;
 use http::Method;
 use http_body_util::BodyExt;
 
-use crate::{Flavour, GroupServer, ResourceServer, Shared};
+use crate::server::Flavour;
+use crate::{GroupServer, ResourceServer, Shared};
 
 /// A catalogue of nothing.
 pub(crate) static EMPTY_CATALOGUE: Catalogue =
@@ -37,7 +38,6 @@ static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
         schema,
         columns: none(),
     };
-    let thing: &'static Struct = Box::leak(Box::new(thing_type()));
     let scale: &'static Struct = Box::leak(Box::new(structure(
         "Scale",
         vec![
@@ -50,10 +50,13 @@ static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
     )));
     Catalogue {
         groups: none(),
-        kinds: shared(vec![known("autoscaling", "Scale", scale), known("example.com", "Other", thing)]),
+        kinds: shared(vec![known("autoscaling", "Scale", scale), known("example.com", "Other", *THING)]),
         types: none(),
     }
 });
+
+/// The type of the objects, as if it were compiled in.
+static THING: LazyLock<&'static Struct> = LazyLock::new(|| Box::leak(Box::new(thing_type())));
 
 /// A namespaced resource with everything.
 pub(crate) fn things() -> Resource {
@@ -133,15 +136,18 @@ impl TestServer {
             admission: Arc::new(Admission::default()),
             authorizer: Arc::new(AllButMallory),
             drain,
-            watch_timeout_min: Duration::from_secs(1800),
+            watch_timeout_min: Duration::from_mins(30),
             body_bytes_max: crate::body::BODY_BYTES_MAX,
             catalogue: &CATALOGUE,
         });
         let storage: Arc<dyn apiwright_storage::Storage> = Arc::new(Embedded::memory(Options::default()));
         let mut server = GroupServer::default();
-        for resource in [things(), cluster_things()] {
+        for mut resource in [things(), cluster_things()] {
+            if flavour == Flavour::Custom {
+                resource.schema = Ref::Shared(Arc::new(thing_type()));
+            }
             let store = Store::new(Arc::new(resource), Arc::clone(&storage));
-            server.install(ResourceServer::new(Arc::new(store), flavour, Arc::clone(&shared)));
+            server.install(ResourceServer::new(Arc::new(store), Arc::clone(&shared)));
         }
         Self { server, drainer }
     }
@@ -236,7 +242,7 @@ fn resource(plural: &'static str, name: &'static str, scope: Scope) -> Resource 
         scope,
         verbs: none(),
         subresources: none(),
-        schema: Ref::Shared(Arc::new(thing_type())),
+        schema: Ref::Static(*THING),
         storage: StorageSpec {
             prefix: Ref::Shared(format!("example.com/{plural}").into()),
             kind: kind(name),

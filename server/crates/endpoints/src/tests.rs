@@ -4,7 +4,7 @@ use apiwright_json::Value;
 use futures::StreamExt;
 use http_body_util::BodyExt;
 
-use crate::Flavour;
+use crate::server::Flavour;
 use crate::testing::{TestServer, read};
 
 fn thing(name: &str, more: &str) -> String {
@@ -306,4 +306,59 @@ async fn long_lists_are_compressed_and_come_in_pieces() {
     let mut text = Vec::new();
     std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&compressed[..]), &mut text).expect("gzip");
     assert_eq!(apiwright_json::decode(&text).expect("JSON").0, plain);
+}
+
+#[tokio::test]
+async fn applying_makes_and_owns() {
+    let server = TestServer::new(Flavour::BuiltIn);
+    let media = [("content-type", "application/apply-patch+yaml")];
+    let a = "/namespaces/ns/things/a?fieldManager=me";
+    let config =
+        "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: a}\nspec:\n  color: red\n  color: blue\n";
+    let response = server.send_as("mallory", "PATCH", a, &media, config).await;
+    let (code, refused) = read(response).await;
+    let text = r#"things.example.com "a" is forbidden: User "mallory" cannot create resource "things" in API group "example.com" in the namespace "ns""#;
+    assert_eq!((code, refused.text_at(&["message"])), (403, text));
+
+    let response = server.send("PATCH", a, &media, config).await;
+    assert_eq!(response.headers()["warning"], r#"299 - "line 6: key \"color\" already set in map""#);
+    let (code, made) = read(response).await;
+    assert_eq!((code, made.text_at(&["spec", "color"])), (201, "blue"));
+    assert_eq!(made.at(&["spec", "replicas"]), Some(&Value::Int(1)));
+    let owners = apiwright_json::to_string(made.at(&["metadata", "managedFields"]).expect("owners"));
+    assert!(
+        owners.contains(r#""operation":"Apply""#) && owners.contains(r#"{"f:spec":{"f:color":{}}}"#),
+        "{owners}"
+    );
+
+    let other = config.replace("blue", "green");
+    let (code, conflict) = read(server.send("PATCH", &a.replace("=me", "=you"), &media, &other).await).await;
+    assert_eq!((code, conflict.text_at(&["reason"])), (409, "Conflict"));
+    let (code, _) =
+        read(server.send("PATCH", &a.replace("=me", "=you&force=true"), &media, &other).await).await;
+    assert_eq!(code, 200);
+    let (code, strict) =
+        read(server.send("PATCH", &format!("{a}&fieldValidation=Strict"), &media, config).await).await;
+    assert_eq!((code, strict.text_at(&["reason"])), (409, "Conflict"));
+}
+
+#[tokio::test]
+async fn yaml_and_protobuf_are_spoken() {
+    let server = TestServer::new(Flavour::BuiltIn);
+    let yaml = [("content-type", "application/yaml"), ("accept", "application/yaml")];
+    let body = "metadata:\n  name: a\nspec:\n  color: \"yes\"\n";
+    let response = server.send("POST", "/namespaces/ns/things?dryRun=All", &yaml, body).await;
+    assert_eq!(
+        (response.status().as_u16(), &response.headers()["content-type"]),
+        (201, &"application/yaml".parse().expect("a header"))
+    );
+    let text = response.into_body().collect().await.expect("a body").to_bytes();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    assert!(text.starts_with("apiVersion: example.com/v1\nkind: Thing\nmetadata:\n"), "{text}");
+    assert!(text.ends_with("spec:\n  color: \"yes\"\n  replicas: 1\nstatus: {}\n"), "{text}");
+
+    let accept = [("accept", "application/vnd.kubernetes.protobuf")];
+    let response = server.send("GET", "/namespaces/ns/things/a", &accept, "").await;
+    let bytes = response.into_body().collect().await.expect("a body").to_bytes();
+    assert!(bytes.starts_with(b"k8s\0"));
 }

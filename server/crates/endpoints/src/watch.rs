@@ -50,14 +50,14 @@ pub(crate) async fn watch(
 /// How long a watch lasts: as the client says, else once to twice the shortest, so that clients
 /// that began together do not come back together.
 fn timeout(seconds: Option<i64>, shortest: Duration) -> Duration {
-    match seconds.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0) {
+    if let Some(seconds) =
+        seconds.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0)
+    {
         // A client may ask for more than time can hold.
-        Some(seconds) => Duration::from_secs(seconds.min(10 * 365 * 86_400)),
-        None => {
-            let random = RandomState::new().hash_one(Instant::now()) as f64 / u64::MAX as f64;
-            shortest.mul_f64(1.0 + random)
-        }
+        return Duration::from_secs(seconds.min(10 * 365 * 86_400));
     }
+    let random = RandomState::new().hash_one(Instant::now()) as f64 / u64::MAX as f64;
+    shortest.mul_f64(1.0 + random)
 }
 
 struct State {
@@ -112,12 +112,12 @@ mod tests {
 
     #[test]
     fn lasts_as_asked() {
-        let shortest = Duration::from_secs(1800);
+        let shortest = Duration::from_mins(30);
         assert_eq!(timeout(Some(5), shortest), Duration::from_secs(5));
         for seconds in [None, Some(0), Some(-1)] {
             let lasts = timeout(seconds, shortest);
             assert!(lasts >= shortest && lasts <= 2 * shortest, "{lasts:?}");
         }
-        assert!(timeout(Some(i64::MAX), shortest) > Duration::from_secs(86_400));
+        assert!(timeout(Some(i64::MAX), shortest) > Duration::from_hours(24));
     }
 }

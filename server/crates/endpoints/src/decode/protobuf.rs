@@ -35,11 +35,13 @@ fn tree(envelope: &Envelope<'_>, ty: Option<&Struct>) -> Result<Value, String> {
             object.push(name, text.as_str());
         }
     }
-    if let Some(ty) = ty {
-        if let Value::Object(members) = proto::decode_message(ty, envelope.raw).map_err(|error| error.0)? {
-            for (name, value) in members {
-                object.insert(name, value);
-            }
+    let members = match ty {
+        Some(ty) => proto::decode_message(ty, envelope.raw).map_err(|error| error.0)?,
+        None => Value::Null,
+    };
+    if let Value::Object(members) = members {
+        for (name, value) in members {
+            object.insert(name, value);
         }
     }
     Ok(Value::Object(object))

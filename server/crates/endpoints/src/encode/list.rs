@@ -14,6 +14,7 @@ use apiwright_storage::Entry;
 use bytes::Bytes;
 use futures::StreamExt;
 
+use super::table::Table;
 use super::{Writer, gzip, json_answer, protobuf};
 use crate::call::Call;
 use crate::negotiate::{ConvertTo, Output};
@@ -90,7 +91,7 @@ impl Pieces {
             (Some(table), _) => {
                 let (mut head, mut tail) = (Vec::new(), Vec::new());
                 table.write_head(&mut head, &meta, true);
-                table.write_tail(&mut tail);
+                Table::write_tail(&mut tail);
                 tail.push(b'\n');
                 (head, tail)
             }

@@ -80,12 +80,11 @@ fn metadata_list(
 }
 
 fn partial_message(ty: &Struct, value: &Value, out: &mut Vec<u8>) -> Result<(), Error> {
-    if let (Some(field), Some(metadata)) = (ty.field("metadata"), value.get("metadata")) {
-        if let Shape::Struct(ty) = &field.node.shape {
-            let mut message = Vec::new();
-            proto::encode_message(ty, metadata, &mut message)?;
-            proto::put_field(1, &message, out);
-        }
+    let shape = ty.field("metadata").map(|field| &field.node.shape);
+    if let (Some(Shape::Struct(ty)), Some(metadata)) = (shape, value.get("metadata")) {
+        let mut message = Vec::new();
+        proto::encode_message(ty, metadata, &mut message)?;
+        proto::put_field(1, &message, out);
     }
     Ok(())
 }

@@ -50,21 +50,21 @@ impl IncludeObject {
 pub(crate) struct Table {
     store: Arc<Store>,
     api_version: String,
-    table_version: &'static str,
+    version: &'static str,
     include: IncludeObject,
 }
 
 impl Table {
     /// A table in this version of `meta.k8s.io`.
-    pub(crate) fn new(target: Target<'_>, table_version: &'static str, include: IncludeObject) -> Self {
+    pub(crate) fn new(target: Target<'_>, version: &'static str, include: IncludeObject) -> Self {
         let store = Arc::clone(target.store());
-        Self { store, api_version: target.server.api_version.clone(), table_version, include }
+        Self { store, api_version: target.server.api_version.clone(), version, include }
     }
 
     /// Appends all that comes before the rows. A watch sends the columns once.
     pub(crate) fn write_head(&self, out: &mut Vec<u8>, meta: &Object, with_columns: bool) {
         out.extend_from_slice(b"{\"kind\":\"Table\",\"apiVersion\":\"");
-        out.extend_from_slice(self.table_version.as_bytes());
+        out.extend_from_slice(self.version.as_bytes());
         out.extend_from_slice(b"\",\"metadata\":");
         apiwright_json::encode::object_to_bytes(meta, out);
         out.extend_from_slice(b",\"columnDefinitions\":");
@@ -85,9 +85,9 @@ impl Table {
         self.write_cells(out, &object);
         match self.include {
             IncludeObject::None => out.extend_from_slice(b"null"),
-            IncludeObject::Metadata => write_metadata(presented, self.table_version, out),
+            IncludeObject::Metadata => write_metadata(presented, self.version, out),
             IncludeObject::Object => {
-                presented.write(out, Some((&self.store.resource.kind, &self.api_version)))
+                presented.write(out, Some((&self.store.resource.kind, &self.api_version)));
             }
         }
         out.push(b'}');
@@ -101,14 +101,14 @@ impl Table {
         let shown = match self.include {
             IncludeObject::Object => object.clone(),
             IncludeObject::None if !ends_initial_events => Value::Null,
-            IncludeObject::None | IncludeObject::Metadata => partial(self.table_version, object),
+            IncludeObject::None | IncludeObject::Metadata => partial(self.version, object),
         };
         apiwright_json::to_bytes(&shown, out);
         out.push(b'}');
     }
 
     /// Appends what comes after the rows.
-    pub(crate) fn write_tail(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write_tail(out: &mut Vec<u8>) {
         out.extend_from_slice(b"]}");
     }
 

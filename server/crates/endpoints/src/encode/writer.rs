@@ -87,7 +87,7 @@ impl Writer {
         if let Some(table) = &self.table {
             table.write_head(out, &table::object_meta(revision), with_columns);
             table.write_row(entry, presented, out)?;
-            table.write_tail(out);
+            Table::write_tail(out);
             return Ok(());
         }
         self.write(presented, true, out);
@@ -101,14 +101,12 @@ impl Writer {
         presented: &Presented,
         out: &mut Vec<u8>,
     ) -> Result<()> {
-        match &self.table {
-            Some(table) => table.write_row(entry, presented, out),
-            None => {
-                // Items of built-in lists do not say again what they are.
-                self.write(presented, self.flavour == Flavour::Custom, out);
-                Ok(())
-            }
+        if let Some(table) = &self.table {
+            return table.write_row(entry, presented, out);
         }
+        // Items of built-in lists do not say again what they are.
+        self.write(presented, self.flavour == Flavour::Custom, out);
+        Ok(())
     }
 
     /// An object in protobuf's envelope.
@@ -130,13 +128,11 @@ impl Writer {
     }
 
     fn write(&self, presented: &Presented, with_kind: bool, out: &mut Vec<u8>) {
-        match self.output.convert {
-            Some(convert) => write_metadata(presented, convert.version.api_version(), out),
-            None => {
-                let type_meta = with_kind.then_some((&*self.store.resource.kind, self.api_version.as_str()));
-                presented.write(out, type_meta);
-            }
+        if let Some(convert) = self.output.convert {
+            return write_metadata(presented, convert.version.api_version(), out);
         }
+        let type_meta = with_kind.then_some((&*self.store.resource.kind, self.api_version.as_str()));
+        presented.write(out, type_meta);
     }
 
     /// What Go calls the type of an object of a kind.

@@ -42,9 +42,9 @@ impl ListOptions {
             token: text(query, "continue"),
             initial_events: truth(query, "sendInitialEvents"),
             labels: LabelSelector::parse(query.get("labelSelector").unwrap_or_default())
-                .map_err(|error| Status::bad_request(error.to_string()))?,
+                .map_err(Status::bad_request)?,
             fields: FieldSelector::parse(query.get("fieldSelector").unwrap_or_default())
-                .map_err(|error| Status::bad_request(error.to_string()))?,
+                .map_err(Status::bad_request)?,
         };
         options.default();
         options.check()?;
@@ -107,9 +107,9 @@ impl ListOptions {
     fn check(&self) -> Result<()> {
         let mut errors = ErrorList::new();
         if self.watch {
-            self.check_watch(&mut errors)
+            self.check_watch(&mut errors);
         } else {
-            self.check_list(&mut errors)
+            self.check_list(&mut errors);
         }
         refuse("ListOptions", &errors)
     }

@@ -11,7 +11,8 @@ use apiwright_storage::Entry;
 
 use super::bookmark;
 use crate::call::Call;
-use crate::encode::{Writer, table};
+use crate::encode::Writer;
+use crate::encode::table::{self, Table};
 use crate::negotiate::{ConvertTo, Output};
 use crate::server::Target;
 
@@ -86,7 +87,7 @@ impl Frames {
                 let with_columns = !std::mem::replace(&mut self.columns_sent, true);
                 table.write_head(out, &table::object_meta(revision), with_columns);
                 table.write_bookmark_row(out, &object, ends_initial_events);
-                table.write_tail(out);
+                Table::write_tail(out);
             }
             (None, Some(convert)) => {
                 apiwright_json::to_bytes(&table::partial(convert.version.api_version(), &object), out);
