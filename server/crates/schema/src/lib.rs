@@ -15,6 +15,7 @@ mod laws;
 pub mod managed;
 pub mod patch;
 pub mod proto;
+pub mod prune;
 pub mod table;
 #[cfg(test)]
 mod testing;

@@ -22,6 +22,15 @@ pub(crate) fn structure(name: &str, fields: Vec<Field>) -> Ref<Struct> {
     }))
 }
 
+/// An anonymous type that keeps what it does not know.
+pub(crate) fn keeping(fields: Vec<Field>) -> Ref<Struct> {
+    let Ref::Shared(ty) = structure("", fields) else { unreachable!("made at run time") };
+    match Arc::try_unwrap(ty) {
+        Ok(ty) => Ref::Shared(Arc::new(Struct { unknown: Unknown::Keep, ..ty })),
+        Err(_) => unreachable!("nobody else has it"),
+    }
+}
+
 /// A field, `omitempty` and no pointer.
 pub(crate) fn field(name: &str, shape: Shape) -> Field {
     Field {

@@ -40,6 +40,14 @@ pub fn no_kind(kind: &str, api_version: &str) -> String {
     )
 }
 
+/// A kind of this server's that is not the one that the address wants; for [`unfit`].
+pub fn other_kind(kind: &str, version: &str, wanted: &str, wanted_group: &str) -> String {
+    // The internal form that upstream converts to is in a package named like the group's first word.
+    let package =
+        if wanted_group.is_empty() { "core" } else { wanted_group.split('.').next().unwrap_or_default() };
+    format!("converting ({version}.{kind}) to ({package}.{wanted}): unknown conversion")
+}
+
 /// A body that is no JSON, for [`unrecognized`].
 pub fn not_json(why: impl std::fmt::Display) -> String {
     format!("couldn't get version/kind; json parse error: {why}")

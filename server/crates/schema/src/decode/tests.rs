@@ -315,4 +315,16 @@ fn bodies_that_do_not_say_what_they_are() {
         ),
         "Pod in version \"v1\" cannot be handled as a Pod: strict decoding error: unknown field \"a\", duplicate field \"b\""
     );
+    assert_eq!(
+        refusal::unfit("Secret", "v1", "ConfigMap", refusal::other_kind("Secret", "v1", "ConfigMap", "")),
+        "Secret in version \"v1\" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion"
+    );
+    assert!(
+        refusal::other_kind("Pod", "v1", "TokenRequest", "authentication.k8s.io")
+            .contains("(authentication.TokenRequest)")
+    );
+    assert_eq!(
+        refusal::no_kind("Gizmo", "v1"),
+        "no kind \"Gizmo\" is registered for version \"v1\" in scheme \"k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30\""
+    );
 }

@@ -1,0 +1,154 @@
+//! Pruning of custom resources: what their schema does not know goes, and is reported.
+//!
+//! Position: custom resources are not decoded by a Go type; this and the defaults are what their
+//! objects go through instead of [`crate::decode`].
+//! Invariant: values of another type than the schema says stay, for validation to tell, but what
+//! is in them goes.
+//! Absence: kinds and metadata, which are decoded with `ObjectMeta`. A schema has them as fields of
+//! any shape, at its root and where a resource is embedded.
+
+use apiwright_json::{Object, Value};
+
+use crate::table::Unknown;
+use crate::trail::Trail;
+use crate::{Node, Shape, Struct};
+
+/// Prunes an object. The paths of what went, sorted, as strict errors show them:
+/// `spec.list[1].field`.
+pub fn prune(ty: &Struct, value: &mut Value) -> Vec<String> {
+    let mut gone = Vec::new();
+    match value {
+        Value::Object(object) => members(ty, object, &Trail::ROOT, &mut gone),
+        other => nothing(other, &Trail::ROOT, &mut gone),
+    }
+    gone.sort();
+    gone
+}
+
+/// Sorts the members of all objects, as custom resources are printed.
+pub fn sort(value: &mut Value) {
+    match value {
+        Value::Object(object) => {
+            if !object.keys().is_sorted() {
+                object.sort();
+            }
+            object.iter_mut().for_each(|(_, value)| sort(value));
+        }
+        Value::Array(items) => items.iter_mut().for_each(sort),
+        _ => {}
+    }
+}
+
+fn members(ty: &Struct, object: &mut Object, at: &Trail<'_>, gone: &mut Vec<String>) {
+    object.retain(|name, value| match ty.field(name) {
+        Some(field) => {
+            known(&field.node, value, &at.key(name), gone);
+            true
+        }
+        None if ty.unknown == Unknown::Keep => true,
+        None => {
+            gone.push(at.key(name).path());
+            false
+        }
+    });
+}
+
+fn known(node: &Node, value: &mut Value, at: &Trail<'_>, gone: &mut Vec<String>) {
+    match (&node.shape, value) {
+        (Shape::Any(_) | Shape::RawObject | Shape::FieldsV1, _) => {}
+        (Shape::Struct(ty), Value::Object(object)) => members(ty, object, at, gone),
+        (Shape::Map(map), Value::Object(object)) => {
+            for (key, value) in object.iter_mut() {
+                known(&map.value, value, &at.key(key), gone);
+            }
+        }
+        (Shape::List(list), Value::Array(items)) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                known(&list.item, item, &at.index(index), gone);
+            }
+        }
+        // A type that keeps what it does not know keeps what it did not expect.
+        (Shape::Struct(ty), _) if ty.unknown == Unknown::Keep => {}
+        (_, value) => nothing(value, at, gone),
+    }
+}
+
+/// Nothing is known of what is in the value.
+fn nothing(value: &mut Value, at: &Trail<'_>, gone: &mut Vec<String>) {
+    match value {
+        Value::Object(object) => {
+            gone.extend(object.keys().map(|name| at.key(name).path()));
+            *object = Object::new();
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                nothing(item, &at.index(index), gone);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use apiwright_json::to_string;
+
+    use super::{prune, sort};
+    use crate::Shape;
+    use crate::testing::{field, json, keeping, list, map, string, structure, text};
+
+    #[test]
+    fn what_the_schema_does_not_know_goes() {
+        let item = || Shape::Struct(structure("", vec![field("v", string())]));
+        let ty = structure(
+            "",
+            vec![
+                field("metadata", Shape::Any(text(""))),
+                field(
+                    "spec",
+                    Shape::Struct(structure(
+                        "",
+                        vec![
+                            field("a", string()),
+                            field("l", list(item())),
+                            field("m", map(item())),
+                            field("o", item()),
+                            field("p", Shape::Struct(keeping(vec![field("k", item())]))),
+                        ],
+                    )),
+                ),
+            ],
+        );
+        for (value, want, gone) in [
+            (r#"{"metadata":{"x":1},"extra":1}"#, r#"{"metadata":{"x":1}}"#, &["extra"][..]),
+            (
+                r#"{"spec":{"o":{"kk":2,"v":"x"},"l":[{"v":"x"},{"w":"y"}],"b":1,"m":{"k":{"u":1}}}}"#,
+                r#"{"spec":{"o":{"v":"x"},"l":[{"v":"x"},{}],"m":{"k":{}}}}"#,
+                &["spec.b", "spec.l[1].w", "spec.m.k.u", "spec.o.kk"],
+            ),
+            (
+                r#"{"spec":{"p":{"any":{"x":1},"k":{"w":1}}}}"#,
+                r#"{"spec":{"p":{"any":{"x":1},"k":{}}}}"#,
+                &["spec.p.k.w"],
+            ),
+            (
+                r#"{"spec":{"a":{"x":1},"o":[{"y":1}],"p":[{"z":1}]}}"#,
+                r#"{"spec":{"a":{},"o":[{}],"p":[{"z":1}]}}"#,
+                &["spec.a.x", "spec.o[0].y"],
+            ),
+            (r#"[{"x":1}]"#, "[{}]", &["[0].x"]),
+        ] {
+            let mut pruned = json(value);
+            assert_eq!(prune(&ty, &mut pruned), gone, "{value}");
+            assert_eq!(to_string(&pruned), want);
+            assert!(prune(&ty, &mut pruned).is_empty(), "pruning again finds nothing");
+        }
+    }
+
+    #[test]
+    fn objects_sort_at_every_depth() {
+        let mut value = json(r#"{"b":[{"d":1,"c":2}],"a":{"f":1,"e":{"h":1,"g":2}}}"#);
+        sort(&mut value);
+        assert_eq!(to_string(&value), r#"{"a":{"e":{"g":2,"h":1},"f":1},"b":[{"c":2,"d":1}]}"#);
+    }
+}
