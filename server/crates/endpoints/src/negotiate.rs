@@ -251,6 +251,8 @@ pub(crate) fn generic(code: u16, reason: Reason, message: String) -> Box<Status>
 mod tests {
     use super::*;
 
+    type Found = Option<(Media, Option<Convert>)>;
+
     fn head(method: &Method, headers: &[(http::HeaderName, &str)]) -> Parts {
         let mut request = http::Request::builder().method(method);
         for (name, value) in headers {
@@ -264,7 +266,6 @@ mod tests {
         use ConvertTo::{PartialObjectMetadata, PartialObjectMetadataList, Table};
         let v1 = |to| Some(Convert { to, version: MetaVersion::V1 });
         let both = [Flavour::BuiltIn, Flavour::Custom];
-        type Found = Option<(Media, Option<Convert>)>;
         let cases: &[(&str, &[Flavour], Found)] = &[
             ("", &both, Some((Media::Json, None))),
             (
