@@ -12,6 +12,7 @@ mod limits;
 mod namespace_lifecycle;
 mod pod_resources;
 mod priority;
+mod resource_quota;
 mod runtime_class;
 mod service_account;
 mod service_account_secrets;
@@ -33,5 +34,6 @@ pub fn built_in(objects: &Objects) -> Vec<Arc<dyn Plugin>> {
         Arc::new(storage_object_in_use_protection::StorageObjectInUseProtection),
         Arc::new(runtime_class::RuntimeClass::new(objects())),
         Arc::new(default_class::DefaultClass::of_ingresses(objects())),
+        Arc::new(resource_quota::ResourceQuota::new(objects())),
     ]
 }

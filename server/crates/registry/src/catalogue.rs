@@ -27,7 +27,7 @@ pub struct Catalogue {
 pub struct Group {
     /// Empty for the core group.
     pub name: Text,
-    /// `groupPriorityMinimum` of its APIServices.
+    /// `groupPriorityMinimum` of its `APIService`s.
     pub priority: i32,
     /// Its versions, the preferred one first.
     pub versions: Table<Version>,
@@ -40,7 +40,7 @@ pub struct Version {
     pub group: Text,
     /// For instance `v1beta1`.
     pub name: Text,
-    /// `versionPriority` of its APIService.
+    /// `versionPriority` of its `APIService`.
     pub priority: i32,
     /// Whether it is served unless the operator says otherwise.
     pub served: bool,

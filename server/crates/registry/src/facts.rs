@@ -228,7 +228,7 @@ impl FieldPaths {
                 && let Some(text) = cursor.clone().scalar()
             {
                 for (path, alternative) in ends {
-                    found[path][alternative] = text.clone();
+                    found[path][alternative].clone_from(&text);
                 }
             }
             if !deeper.is_empty() && cursor.peek() == Some(b'{') {

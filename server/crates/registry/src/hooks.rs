@@ -87,6 +87,10 @@ pub trait Hooks: Send + Sync + std::fmt::Debug + 'static {
     ///
     /// # Errors
     /// When the object cannot be expressed here.
+    #[allow(
+        clippy::wrong_self_convention,
+        reason = "a hook is asked; the object is what comes from the store"
+    )]
     fn from_stored(&self, _object: &mut Value) -> status::Result<()> {
         Ok(())
     }

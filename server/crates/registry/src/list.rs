@@ -36,9 +36,9 @@ impl Store {
             let prefix = self.key_prefix(&selection.namespace);
             let at = u64::try_from(token.revision).map_or(At::Latest, At::Revision);
             let walk = Walk { store: self, matcher: &matcher, prefix, limit: paging.limit };
-            return walk.from_token(&token, at).await;
+            return walk.resume(&token, at).await;
         }
-        let namespace = self.scope_of(selection, &matcher);
+        let namespace = matcher.scope(selection);
         if let Some(name) = matcher.single_name()
             && let Ok(key) = self.key(&namespace, name)
         {
@@ -47,19 +47,6 @@ impl Store {
         let limit = if freshness == Freshness::Any { 0 } else { paging.limit };
         let walk = Walk { store: self, matcher: &matcher, prefix: self.key_prefix(&namespace), limit };
         walk.read(None, freshness.at(), freshness, Vec::new()).await
-    }
-
-    /// The namespace that a selection is about: the request's, or the one that its fields demand.
-    pub(crate) fn scope_of(&self, selection: &Selection, matcher: &Matcher) -> String {
-        if !selection.namespace.is_empty() {
-            return selection.namespace.clone();
-        }
-        let valid = |name: &&str| {
-            !name.is_empty()
-                && name.len() <= 63
-                && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-        };
-        matcher.single_namespace().filter(valid).unwrap_or_default().to_owned()
     }
 
     /// A list that at most one object can be in.
@@ -101,11 +88,11 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// Goes on where a token says.
-    async fn from_token(&self, token: &Token, at: At) -> Result<ListPage> {
+    async fn resume(&self, token: &Token, at: At) -> Result<ListPage> {
         let start = format!("{}{}", self.prefix, token.start);
         let read = match start.strip_suffix('\0') {
             Some(after) => self.read(Some(after.to_owned()), at, Freshness::Latest, Vec::new()).await,
-            None => self.from_key(&start, at).await,
+            None => self.include(&start, at).await,
         };
         // The way on from a forgotten moment is the present; the client decides whether to take it.
         read.map_err(|mut status| {
@@ -118,7 +105,7 @@ impl Walk<'_> {
     }
 
     /// From a key on, including it. Tokens made here never ask for that.
-    async fn from_key(&self, start: &str, at: At) -> Result<ListPage> {
+    async fn include(&self, start: &str, at: At) -> Result<ListPage> {
         let read = self.store.storage.get(start, at).await;
         let (revision, entry) = read.map_err(|error| self.store.storage_error(error, "list"))?;
         let first = entry.into_iter().filter(|entry| self.matcher.matches(self.store, entry)).collect();

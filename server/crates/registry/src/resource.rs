@@ -128,7 +128,7 @@ pub enum SubresourceKind {
         spec_replicas: Text,
         /// Actual replicas.
         status_replicas: Text,
-        /// The selector as a string or a LabelSelector; empty where there is none.
+        /// The selector as a string or a `LabelSelector`; empty where there is none.
         selector: Text,
     },
     /// A named action that a hook of this name implements ([`Hooks::subresource`]).
@@ -251,6 +251,11 @@ impl Resource {
     /// The subresource of this name.
     pub fn subresource(&self, name: &str) -> Option<&Subresource> {
         self.subresources.iter().find(|one| &*one.name == name)
+    }
+
+    /// Whether a CRD defines it: then its schema was made at run time.
+    pub fn is_custom(&self) -> bool {
+        matches!(self.schema, Ref::Shared(_))
     }
 
     /// Whether it is served with this verb.

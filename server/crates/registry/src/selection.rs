@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use apiwright_meta::labels::LabelSelector;
+use apiwright_meta::names;
 use apiwright_storage::Entry;
 
 use crate::facts::ObjectFacts;
@@ -71,9 +72,13 @@ impl Matcher {
         self.exact(Field::Name)
     }
 
-    /// The only namespace that can match.
-    pub(crate) fn single_namespace(&self) -> Option<&str> {
-        self.exact(Field::Namespace)
+    /// The namespace that a selection is about: the request's, or the one that its fields demand.
+    pub(crate) fn scope(&self, selection: &Selection) -> String {
+        if !selection.namespace.is_empty() {
+            return selection.namespace.clone();
+        }
+        let valid = |name: &&str| names::name_is_dns_label(name, false).is_empty();
+        self.exact(Field::Namespace).filter(valid).unwrap_or_default().to_owned()
     }
 
     fn exact(&self, field: Field) -> Option<&str> {

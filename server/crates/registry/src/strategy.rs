@@ -15,7 +15,7 @@ use crate::store::{Store, WriteOptions};
 
 impl Store {
     /// What hooks learn of a write.
-    pub(crate) fn context<'a>(write: &'a WriteOptions) -> WriteContext<'a> {
+    pub(crate) fn context(write: &WriteOptions) -> WriteContext<'_> {
         WriteContext { subresource: &write.subresource, user: &write.user, dry_run: write.dry_run }
     }
 
@@ -118,7 +118,7 @@ impl Store {
     fn clear_status(&self, object: &mut Value) {
         let Some(object) = object.as_object_mut() else { return };
         match self.resource.schema.field("status").map(|field| (&field.node.shape, field.pointer)) {
-            Some((Shape::Struct(status), false)) if !self.resource.schema.name.is_empty() => {
+            Some((Shape::Struct(status), false)) if !self.resource.is_custom() => {
                 object.insert("status", blank(status));
             }
             _ => {

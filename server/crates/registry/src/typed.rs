@@ -5,7 +5,7 @@ use std::sync::Arc;
 use apiwright_schema::{Ref, Struct};
 
 /// Finds a named type of the specs, by its OpenAPI definition name: those that resources share
-/// (Status, DeleteOptions, Scale).
+/// (`Status`, `DeleteOptions`, `Scale`).
 pub type Types = Arc<dyn Fn(&str) -> Option<Ref<Struct>> + Send + Sync>;
 
 /// A struct that is one kind's object. Derived: `#[derive(Resource)]` of `apiwright-macros`.

@@ -12,6 +12,8 @@ use apiwright_meta::object::{
 use apiwright_meta::status::Result;
 use apiwright_meta::{ErrorList, Path, Status};
 
+use apiwright_schema::validate::{Words, validate};
+
 use crate::hooks::WriteContext;
 use crate::resource::{NameRule, Scope};
 use crate::store::Store;
@@ -20,6 +22,7 @@ impl Store {
     /// Refuses a creation that is not valid.
     pub(crate) fn validate_create(&self, context: WriteContext<'_>, object: &Value) -> Result<()> {
         let mut errors = self.own_meta_faults(object);
+        self.schema_faults(object, None, &mut errors);
         self.resource.hooks.validate_create(context, object, &mut errors);
         self.refuse(object, &errors)
     }
@@ -37,7 +40,10 @@ impl Store {
         let mut errors = self.meta_faults(object, names::name_is_path_segment);
         errors.append(update_faults());
         errors.append(update_faults());
-        errors.append(self.own_meta_faults(object));
+        if !self.resource.is_custom() {
+            errors.append(self.own_meta_faults(object));
+        }
+        self.schema_faults(object, Some(old), &mut errors);
         self.resource.hooks.validate_update(context, object, old, &mut errors);
         self.refuse(object, &errors)
     }
@@ -45,7 +51,7 @@ impl Store {
     /// The faults of metadata by the kind's own rules.
     fn own_meta_faults(&self, object: &Value) -> ErrorList {
         let mut errors = self.meta_faults(object, self.name_check());
-        if !self.resource.schema.name.is_empty() {
+        if !self.resource.is_custom() {
             let finalizers = object::metadata(object).get("finalizers");
             errors
                 .append(validate_standard_finalizers(finalizers, &Path::new("metadata").child("finalizers")));
@@ -56,6 +62,11 @@ impl Store {
     fn meta_faults(&self, object: &Value, name: NameCheck) -> ErrorList {
         let namespaced = self.resource.scope == Scope::Namespaced;
         validate_object_meta(object::metadata(object), namespaced, name, &Path::new("metadata"))
+    }
+
+    fn schema_faults(&self, object: &Value, old: Option<&Value>, errors: &mut ErrorList) {
+        let words = if self.resource.is_custom() { Words::Custom } else { Words::BuiltIn };
+        validate(&self.resource.schema, object, old, &Path::default(), words, errors);
     }
 
     fn name_check(&self) -> NameCheck {

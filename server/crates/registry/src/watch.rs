@@ -19,7 +19,7 @@ use crate::selection::Matcher;
 use crate::store::{Selection, Store, WatchEvent, WatchOptions, WatchStream};
 
 /// How long a watch that asked for bookmarks waits for the next one.
-const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 /// How long before its end the last bookmark comes.
 const LAST_BOOKMARK_BEFORE: Duration = Duration::from_secs(2);
 
@@ -38,7 +38,7 @@ impl Store {
 
     async fn open_watch(&self, selection: &Selection, options: &WatchOptions) -> Result<WatchState> {
         let matcher = Matcher::new(self, selection);
-        let namespace = self.scope_of(selection, &matcher);
+        let namespace = matcher.scope(selection);
         let single = matcher.single_name().and_then(|name| self.key(&namespace, name).ok());
         let prefix = self.key_prefix(&namespace);
         let prefix = single.as_deref().unwrap_or(&prefix);
@@ -150,16 +150,12 @@ impl WatchState {
     /// A bookmark is due: takes what the source has at hand, so that the bookmark is as new as can be.
     fn catch_up(&mut self) {
         while let Some(change) = self.source.next().now_or_never() {
-            match change {
-                Some(Ok(event)) => {
-                    let event = self.translate(event);
-                    self.ready.extend(event);
-                }
-                Some(Err(_)) | None => {
-                    self.ended = true;
-                    break;
-                }
-            }
+            let Some(Ok(event)) = change else {
+                self.ended = true;
+                break;
+            };
+            let event = self.translate(event);
+            self.ready.extend(event);
         }
         self.ready.push_back(WatchEvent::Bookmark(self.seen, false));
         if let Some(bookmarks) = &mut self.bookmarks {

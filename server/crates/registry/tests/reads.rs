@@ -5,7 +5,7 @@ mod support;
 
 use std::sync::Arc;
 
-use apiwright_registry::{Freshness, ListPage, Paging, Store};
+use apiwright_registry::{DeleteOptions, Freshness, ListPage, Paging, Store};
 use apiwright_storage::Storage;
 use support::*;
 
@@ -33,7 +33,7 @@ async fn pages_show_one_moment() {
     let store = five(&storage).await;
     let first = store.list(&everything(), Freshness::Latest, &limit(2, "")).await.unwrap();
     assert_eq!((names(&store, &first).as_str(), first.remaining), ("s1 s2", Some(3)));
-    delete(&store, "s4", Default::default()).await.unwrap();
+    delete(&store, "s4", DeleteOptions::default()).await.unwrap();
     create(&store, r#"{"metadata":{"name":"s30"}}"#).await.unwrap();
     let second = store.list(&everything(), Freshness::Latest, &limit(2, &first.token)).await.unwrap();
     assert_eq!((names(&store, &second).as_str(), second.remaining), ("s3 s4", Some(1)));

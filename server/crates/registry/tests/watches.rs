@@ -26,7 +26,7 @@ async fn take(store: &Store, stream: &mut WatchStream, count: usize) -> String {
     let mut events = Vec::new();
     for _ in 0..count {
         let event =
-            tokio::time::timeout(Duration::from_secs(120), stream.next()).await.expect("an event in time");
+            tokio::time::timeout(Duration::from_mins(2), stream.next()).await.expect("an event in time");
         events.push(shown(store, &event.expect("no end").expect("no error")));
     }
     events.join(", ")

@@ -4,7 +4,7 @@
 mod support;
 
 use apiwright_meta::object;
-use apiwright_registry::{Freshness, WriteOptions};
+use apiwright_registry::{DeleteOptions, Freshness, WriteOptions};
 use support::*;
 
 #[tokio::test]
@@ -34,7 +34,7 @@ async fn refused_creations() {
     let store = config_maps(&memory());
     create(&store, r#"{"metadata":{"name":"a"}}"#).await.unwrap();
     create(&store, r#"{"metadata":{"name":"held","finalizers":["a/b"]}}"#).await.unwrap();
-    delete(&store, "held", Default::default()).await.unwrap();
+    delete(&store, "held", DeleteOptions::default()).await.unwrap();
     for (json, code, want) in [
         (r#"{"metadata":{"name":"a"}}"#, 409, "configmaps \"a\" already exists"),
         (

@@ -1,4 +1,4 @@
-//! DefaultStorageClass and DefaultIngressClass: what names no class gets the default one, the
+//! `DefaultStorageClass` and `DefaultIngressClass`: what names no class gets the default one, the
 //! newest where there are several.
 
 use apiwright_json::Value;

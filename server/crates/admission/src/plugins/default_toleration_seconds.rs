@@ -1,4 +1,4 @@
-//! DefaultTolerationSeconds: pods tolerate nodes that are not ready or unreachable for five minutes.
+//! `DefaultTolerationSeconds`: pods tolerate nodes that are not ready or unreachable for five minutes.
 
 use apiwright_json::{Object, Value};
 use apiwright_meta::status::Result;

@@ -1,4 +1,4 @@
-//! LimitRanger: fills in what containers leave out, and refuses what is out of a namespace's ranges.
+//! `LimitRanger`: fills in what containers leave out, and refuses what is out of a namespace's ranges.
 
 use apiwright_json::Value;
 use apiwright_meta::object;
@@ -42,9 +42,9 @@ impl LimitRanger {
             let mut faults = Vec::new();
             for limit in items(&range, &["spec", "limits"]) {
                 if request.is_of("", "pods") {
-                    check_pod(limit, object, &mut faults)
+                    check_pod(limit, object, &mut faults);
                 } else {
-                    check_claim(limit, object, &mut faults)
+                    check_claim(limit, object, &mut faults);
                 }
             }
             if let Some(why) = aggregate(faults) {

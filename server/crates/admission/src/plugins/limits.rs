@@ -1,4 +1,4 @@
-//! The constraints of a LimitRange, one quantity at a time.
+//! The constraints of a `LimitRange`, one quantity at a time.
 
 use apiwright_meta::quantity::Quantity;
 

@@ -1,4 +1,4 @@
-//! NamespaceLifecycle: nothing is made in a namespace that is absent or going away, and the
+//! `NamespaceLifecycle`: nothing is made in a namespace that is absent or going away, and the
 //! namespaces of the system stay.
 
 use apiwright_json::Value;

@@ -44,13 +44,11 @@ impl Priority {
                 value: 0,
                 policy: Some(PREEMPT.into()),
             }),
-            name => match self.objects.get(GROUP, CLASSES, "", name).await? {
-                Some(class) => Class::of(&class),
-                None => {
-                    let why = format!("no PriorityClass with name {name} was found");
-                    return Err(request.forbid(Some(pod), why));
-                }
-            },
+            name => {
+                let class = self.objects.get(GROUP, CLASSES, "", name).await?;
+                let absent = || format!("no PriorityClass with name {name} was found");
+                Class::of(&class.ok_or_else(|| request.forbid(Some(pod), absent()))?)
+            }
         };
         let given = pod.at(&["spec", "priority"]).and_then(Value::as_i64);
         if let Some(given) = given.filter(|given| *given != class.value) {

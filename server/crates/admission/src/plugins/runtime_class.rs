@@ -1,4 +1,4 @@
-//! RuntimeClass: a pod's runtime class adds its overhead and its scheduling rules to the pod.
+//! `RuntimeClass`: a pod's runtime class adds its overhead and its scheduling rules to the pod.
 
 use apiwright_json::{Object, Value};
 use apiwright_meta::status::Result;

@@ -1,4 +1,4 @@
-//! ServiceAccount: every pod runs as a service account, and mounts its token where it may.
+//! `ServiceAccount`: every pod runs as a service account, and mounts its token where it may.
 
 use std::time::Duration;
 

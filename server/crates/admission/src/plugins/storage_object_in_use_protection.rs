@@ -1,4 +1,4 @@
-//! StorageObjectInUseProtection: volumes and claims are born with a finalizer, so that they stay
+//! `StorageObjectInUseProtection`: volumes and claims are born with a finalizer, so that they stay
 //! while something uses them.
 
 use apiwright_json::Value;

@@ -1,4 +1,4 @@
-//! TaintNodesByCondition: a new node takes no pods until it is known to be ready.
+//! `TaintNodesByCondition`: a new node takes no pods until it is known to be ready.
 
 use apiwright_json::{Object, Value};
 use apiwright_meta::status::Result;

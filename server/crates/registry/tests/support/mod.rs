@@ -1,5 +1,5 @@
 //! Stores of small resources in memory, and short ways to use them.
-#![allow(dead_code, missing_docs, reason = "each test file uses its part")]
+#![allow(dead_code, missing_docs, unreachable_pub, reason = "each test file uses its part")]
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ pub fn store(
         scope: Scope::Namespaced,
         verbs: none(),
         subresources: none(),
-        schema: Ref::Shared(Arc::new(schema())),
+        schema: Ref::Static(Box::leak(Box::new(schema()))),
         storage: StorageSpec {
             prefix: Ref::Static(plural),
             kind: Kind { group: Ref::Static(""), version: Ref::Static("v1"), kind: Ref::Static(kind) },
