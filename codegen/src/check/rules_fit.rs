@@ -6,7 +6,12 @@ use crate::spec::{BuiltIn, Field, Holds, Rule};
 
 /// Reports rules that their field can never break, or that no value can keep.
 pub(super) fn check(index: &Index<'_>, problems: &mut Diagnostics) {
-    for (_, _, field) in fields(index.spec) {
+    for (home, _, field) in fields(index.spec) {
+        if let Holds::Named(name) = &field.holds.value
+            && index.find(home, name).is_none()
+        {
+            continue; // another rule's matter
+        }
         for rule in &field.rules {
             check_kind(field, rule, &rule.at, problems);
             check_values(rule, &rule.at, problems);

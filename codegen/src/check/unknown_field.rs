@@ -112,7 +112,10 @@ fn follow<'a>(
     path: &Spanned<String>,
     problems: &mut Diagnostics,
 ) {
-    if let Err((step, known)) = index.follow(home, of, path) {
+    // That a path is missing was said where it was read.
+    if !path.is_empty()
+        && let Err((step, known)) = index.follow(home, of, path)
+    {
         problems.report_unknown(&path.at, &format!("field in `{}`:", **path), &step, known);
     }
 }

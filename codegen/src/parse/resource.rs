@@ -158,7 +158,7 @@ pub(super) fn column(node: Node, problems: &mut Diagnostics) -> Option<Column> {
     let kind = words.text("type").map_or_else(|| "string".into(), |text| text.value);
     let format = words.text("format").map(|text| text.value);
     let wide = words.flag("wide").unwrap_or(false);
-    let (value, usual_format, usual_doc) = cell(&mut words)?;
+    let (value, usual_format, usual_doc) = cell(&mut words);
     let doc = words.text("doc").map(|text| ColumnDoc::Text(text.value));
     let doc_of = words.text("docOf").and_then(|text| names::field_name(text, words.problems()));
     words.exclusive(&[("doc", doc.is_some()), ("docOf", doc_of.is_some())]);
@@ -178,7 +178,7 @@ pub(super) fn column(node: Node, problems: &mut Diagnostics) -> Option<Column> {
 }
 
 /// Where cells come from, the format that goes with it and the field of `ObjectMeta` that explains it.
-fn cell(words: &mut Words<'_>) -> Option<(Cell, &'static str, &'static str)> {
+fn cell(words: &mut Words<'_>) -> (Cell, &'static str, &'static str) {
     let value = words.choice("value", &[("name", true), ("age", false)]);
     let path = words.text("path");
     let otherwise = words.text("or").map(|text| text.value);
@@ -199,7 +199,7 @@ fn cell(words: &mut Words<'_>) -> Option<(Cell, &'static str, &'static str)> {
         let at = words.at.clone();
         words.problems().report(&at, format!("`or: {otherwise}` needs a `path`"));
     }
-    Some(match (value, path, since, template) {
+    match (value, path, since, template) {
         (Some(name), ..) if name.value => (Cell::Name, "name", "name"),
         (Some(_), ..) => (Cell::Age, "", "creationTimestamp"),
         (_, Some(path), ..) => (Cell::Path(path, otherwise.unwrap_or_default()), "", ""),
@@ -210,9 +210,9 @@ fn cell(words: &mut Words<'_>) -> Option<(Cell, &'static str, &'static str)> {
             let at = words.at.clone();
             let help = "say `value: name`, `value: age`, `path`, `since`, `text` or `hook: true`";
             words.problems().report_with_help(&at, "the column has no cells", help);
-            return None;
+            (Cell::Name, "", "")
         }
-    })
+    }
 }
 
 fn reference(text: Spanned<String>) -> Spanned<TypeName> {

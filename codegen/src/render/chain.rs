@@ -34,10 +34,10 @@ fn chain(of: &Chain) -> TokenStream {
 
 fn server(of: &ChainServer) -> TokenStream {
     let kind = ident(of.kind);
-    let groups = match &of.groups {
-        Some(names) => quote!(::apiwright_chain::spec::Groups::Named(&[#(#names),*])),
-        None => quote!(::apiwright_chain::spec::Groups::Rest),
-    };
+    let groups = of.groups.as_ref().map_or_else(
+        || quote!(::apiwright_chain::spec::Groups::Rest),
+        |names| quote!(::apiwright_chain::spec::Groups::Named(&[#(#names),*])),
+    );
     let controllers = &of.controllers;
     quote!(::apiwright_chain::spec::ServerSpec {
         kind: ::apiwright_chain::spec::ServerKind::#kind,
