@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 #[test]
 fn every_fault_is_reported_at_its_place() {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    let mut bad: Vec<PathBuf> = fs::read_dir(tests.join("bad-specs")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut bad: Vec<PathBuf> =
+        fs::read_dir(tests.join("bad-specs")).unwrap().map(|entry| entry.unwrap().path()).collect();
     bad.sort();
     for folder in bad {
         let scratch = tempfile::tempdir().unwrap();
