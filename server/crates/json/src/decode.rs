@@ -321,7 +321,7 @@ mod tests {
         let nested = |depth: usize| [vec![b'['; depth], vec![b']'; depth]].concat();
         // Walking and dropping values recurses: give it room, as the server does.
         let deepest = std::thread::Builder::new()
-            .stack_size(64 << 20)
+            .stack_size(crate::STACK_BYTES)
             .spawn(move || decode(&nested(DEPTH_MAX)).is_ok());
         assert!(deepest.is_ok_and(|thread| thread.join().is_ok_and(|decoded| decoded)));
         let error = decode(&[b'['; DEPTH_MAX + 1]).map_err(|error| error.message);

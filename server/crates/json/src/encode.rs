@@ -5,7 +5,7 @@
 
 use std::io::Write;
 
-use crate::{Object, Value};
+use crate::{Object, Value, swar};
 
 /// Appends the compact form.
 pub fn to_bytes(value: &Value, out: &mut Vec<u8>) {
@@ -48,11 +48,10 @@ pub fn object_to_bytes(object: &Object, out: &mut Vec<u8>) {
 pub fn string_to_bytes(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let bytes = text.as_bytes();
-    let mut written = 0;
-    for (at, &byte) in bytes.iter().enumerate() {
-        if PLAIN[byte as usize] {
-            continue;
-        }
+    let (mut written, mut at) = (0, 0);
+    loop {
+        at += plain_len(&bytes[at..]);
+        let Some(&byte) = bytes.get(at) else { break };
         let escaped: &[u8] = match byte {
             b'"' => b"\\\"",
             b'\\' => b"\\\\",
@@ -61,19 +60,35 @@ pub fn string_to_bytes(text: &str, out: &mut Vec<u8>) {
             b'\t' => b"\\t",
             0x08 => b"\\b",
             0x0c => b"\\f",
-            0xe2 => match bytes.get(at + 1..at + 3) {
-                Some([0x80, 0xa8]) => b"\\u2028",
-                Some([0x80, 0xa9]) => b"\\u2029",
-                _ => continue,
-            },
+            0xe2 if bytes[at..].starts_with(b"\xe2\x80\xa8") => b"\\u2028",
+            0xe2 if bytes[at..].starts_with(b"\xe2\x80\xa9") => b"\\u2029",
+            0xe2 => {
+                at += 1;
+                continue;
+            }
             _ => &[b'\\', b'u', b'0', b'0', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]],
         };
         out.extend_from_slice(&bytes[written..at]);
         out.extend_from_slice(escaped);
-        written = if byte == 0xe2 { at + 3 } else { at + 1 };
+        at += if byte == 0xe2 { 3 } else { 1 };
+        written = at;
     }
     out.extend_from_slice(&bytes[written..]);
     out.push(b'"');
+}
+
+/// How many bytes stand for themselves.
+fn plain_len(bytes: &[u8]) -> usize {
+    let mut len = 0;
+    for chunk in bytes.chunks_exact(8) {
+        let mut word = [0; 8];
+        word.copy_from_slice(chunk);
+        if !swar::is_plain(u64::from_le_bytes(word)) {
+            break;
+        }
+        len += 8;
+    }
+    len + bytes[len..].iter().take_while(|byte| PLAIN[usize::from(**byte)]).count()
 }
 
 /// The compact form.

@@ -9,9 +9,14 @@ pub mod decode;
 pub mod encode;
 pub mod go;
 mod scan;
+mod swar;
 pub mod value;
 pub mod yaml;
 
 pub use decode::{Duplicates, Error, decode};
 pub use encode::{to_bytes, to_bytes_pretty, to_string, to_string_pretty};
 pub use value::{Object, Str, Value};
+
+/// The stack that a thread needs to walk the deepest value: to drop, copy, compare or encode it, and what else
+/// recurses into it. Values nest up to [`decode::DEPTH_MAX`] deep because Go's do.
+pub const STACK_BYTES: usize = 64 << 20;

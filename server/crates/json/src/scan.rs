@@ -4,7 +4,7 @@
 //! `tru` is an invalid space and `[1` an unexpected end.
 
 use crate::decode::Error;
-use crate::{Str, Value};
+use crate::{Str, Value, swar};
 
 /// Walks through a text.
 pub(crate) struct Scanner<'a> {
@@ -172,7 +172,7 @@ impl<'a> Scanner<'a> {
         for chunk in rest.chunks_exact(8) {
             let mut word = [0; 8];
             word.copy_from_slice(chunk);
-            if has_special(u64::from_le_bytes(word)) {
+            if swar::has_special(u64::from_le_bytes(word)) {
                 break;
             }
             len += 8;
@@ -238,17 +238,6 @@ impl<'a> Scanner<'a> {
         }
         Ok(unit)
     }
-}
-
-/// Whether one of eight bytes is a quote, a backslash or a control character.
-fn has_special(word: u64) -> bool {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = 0x8080_8080_8080_8080;
-    let zero_byte = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
-    let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
-    let quote = zero_byte(word ^ (ONES * u64::from(b'"')));
-    let backslash = zero_byte(word ^ (ONES * u64::from(b'\\')));
-    control | quote | backslash != 0
 }
 
 /// Appends text with one U+FFFD for each byte that belongs to no character.

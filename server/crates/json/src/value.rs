@@ -1,5 +1,10 @@
 //! The owned value tree.
 
+use std::collections::HashMap;
+
+/// Up to this many members, a walk finds one faster than a hash.
+const NARROW: usize = 16;
+
 /// A string of a value: inline up to 24 bytes, static where it comes from a spec.
 pub type Str = compact_str::CompactString;
 
@@ -33,10 +38,19 @@ pub struct Object {
 /// Equal objects have equal members in any order.
 impl PartialEq for Object {
     fn eq(&self, other: &Self) -> bool {
-        self.len() == other.len()
-            && self.members.iter().zip(&other.members).all(|((key, value), (its_key, its_value))| {
-                if key == its_key { value == its_value } else { other.get(key) == Some(value) }
-            })
+        if self.len() != other.len() {
+            return false;
+        }
+        let in_step = self.members.iter().zip(&other.members).take_while(|(a, b)| a.0 == b.0).count();
+        let (ours, theirs) = (&self.members[in_step..], &other.members[in_step..]);
+        if self.members[..in_step].iter().zip(&other.members).any(|(a, b)| a.1 != b.1) {
+            return false;
+        }
+        if ours.len() <= NARROW {
+            return ours.iter().all(|(key, value)| other.get(key) == Some(value));
+        }
+        let index: HashMap<&str, &Value> = theirs.iter().map(|(key, value)| (key.as_str(), value)).collect();
+        ours.iter().all(|(key, value)| index.get(key.as_str()) == Some(&value))
     }
 }
 
@@ -198,8 +212,22 @@ impl<K: Into<Str>, V: Into<Value>> FromIterator<(K, V)> for Object {
     /// Later members of a name replace earlier ones.
     fn from_iter<I: IntoIterator<Item = (K, V)>>(members: I) -> Self {
         let mut object = Self::new();
+        let mut index: HashMap<Str, usize> = HashMap::new();
         for (key, value) in members {
-            object.insert(key, value);
+            let (key, value) = (key.into(), value.into());
+            if object.len() < NARROW {
+                object.insert(key, value);
+                continue;
+            }
+            if index.is_empty() {
+                index = object.keys().cloned().zip(0..).collect();
+            }
+            if let Some(at) = index.get(&key) {
+                object.set_at(*at, value);
+            } else {
+                index.insert(key.clone(), object.len());
+                object.push(key, value);
+            }
         }
         object
     }
@@ -351,5 +379,39 @@ impl From<Object> for Value {
 impl From<Vec<Value>> for Value {
     fn from(items: Vec<Value>) -> Self {
         Self::Array(items)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbered(keys: impl Iterator<Item = usize>) -> Object {
+        keys.map(|key| (format!("k{key}"), key as i64)).collect()
+    }
+
+    #[test]
+    fn equality_is_blind_to_order() {
+        for len in [0, 1, 5, 40] {
+            let (forth, back) = (numbered(0..len), numbered((0..len).rev()));
+            assert_eq!(forth, back);
+            let mut other = back.clone();
+            if len > 0 {
+                other.insert("k0", 7);
+                assert_ne!(forth, other);
+                other.remove("k0");
+                other.insert("z", 0);
+                assert_ne!(forth, other);
+            }
+        }
+    }
+
+    #[test]
+    fn later_members_replace_earlier_ones() {
+        let object: Object = (0..60).map(|at| (format!("k{}", at % 40), at)).collect();
+        assert_eq!(object.len(), 40);
+        assert_eq!(object.get("k3"), Some(&Value::Int(43)));
+        assert_eq!(object.get("k30"), Some(&Value::Int(30)));
+        assert_eq!(object.keys().next().map(Str::as_str), Some("k0"));
     }
 }

@@ -36,11 +36,48 @@ impl Collisions {
 /// # Errors
 /// When the text is not YAML, or has no form in JSON.
 pub fn decode(text: &[u8]) -> Result<(Value, Collisions), Error> {
+    if let Some(value) = json(text) {
+        return Ok((value, Collisions::default()));
+    }
     let text = fault::check_text(text)?;
     match nodes::read(text)? {
         Some(document) => compose::compose(&document),
         None => Ok((Value::Null, Collisions::default())),
     }
+}
+
+/// What is JSON already, as most apply patches are, without keys that collide.
+fn json(text: &[u8]) -> Option<Value> {
+    if text.trim_ascii_start().first() != Some(&b'{') {
+        return None;
+    }
+    let (mut value, duplicates) = crate::decode(text).ok()?;
+    if !duplicates.0.is_empty() {
+        return None;
+    }
+    as_by_yaml(&mut value);
+    Some(value)
+}
+
+/// Members sorted and whole floats made integers: what a value loses on the way through YAML.
+fn as_by_yaml(value: &mut Value) {
+    match value {
+        Value::Float(number) => *value = whole(*number),
+        Value::Array(items) => items.iter_mut().for_each(as_by_yaml),
+        Value::Object(object) => {
+            object.sort();
+            object.iter_mut().for_each(|(_, value)| as_by_yaml(value));
+        }
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::String(_) => {}
+    }
+}
+
+/// A float, or the integer that JSON makes of a whole one.
+fn whole(number: f64) -> Value {
+    let mut text = Vec::new();
+    crate::encode::float_to_bytes(number, &mut text);
+    let integer = std::str::from_utf8(&text).ok().and_then(|text| text.parse().ok());
+    integer.map_or(Value::Float(number), Value::Int)
 }
 
 #[cfg(test)]
@@ -73,6 +110,8 @@ mod tests {
             ("a: !!str 1\nb: !!float 1\nc: !x y\nd: !!binary aGk=\n", r#"{"a":"1","b":1,"c":"y","d":"hi"}"#),
             ("t: 2001-01-01\nv: 1.20.3\nw: 1:30\n", r#"{"t":"2001-01-01","v":"1.20.3","w":"1:30"}"#),
             ("{\n\t\"a\": 1\n}\n", r#"{"a":1}"#),
+            (r#"{"b":[1e3,1.5],"a":{"d":1,"c":2}}"#, r#"{"a":{"c":2,"d":1},"b":[1000,1.5]}"#),
+            ("{a: 1, \"b\": 2}", r#"{"a":1,"b":2}"#),
         ];
         for (text, expected) in table {
             assert_eq!(json(text), expected, "{text}");

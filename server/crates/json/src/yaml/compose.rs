@@ -130,10 +130,7 @@ impl Composer<'_> {
             self.late.get_or_insert(Error { message: format!("json: unsupported value: {shown}") });
             return Value::Null;
         }
-        let mut text = Vec::new();
-        crate::encode::float_to_bytes(number, &mut text);
-        let whole = std::str::from_utf8(&text).ok().and_then(|text| text.parse().ok());
-        whole.map_or(Value::Float(number), Value::Int)
+        super::whole(number)
     }
 
     fn mapping(&mut self, children: &[usize]) -> Result<Value, Error> {

@@ -26,26 +26,29 @@ pub(super) fn sort<T>(items: Vec<(&str, T)>) -> Vec<(&str, T)> {
 }
 
 fn compare(a: &str, b: &str) -> Ordering {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let Some(at) = a.iter().zip(&b).position(|(a, b)| a != b) else { return a.len().cmp(&b.len()) };
-    match (a[at].is_alphabetic(), b[at].is_alphabetic()) {
-        (true, true) => return a[at].cmp(&b[at]),
+    let Some((at, (x, y))) =
+        a.char_indices().zip(b.chars()).map(|((at, x), y)| (at, (x, y))).find(|(_, (x, y))| x != y)
+    else {
+        return a.len().cmp(&b.len());
+    };
+    match (x.is_alphabetic(), y.is_alphabetic()) {
+        (true, true) => return x.cmp(&y),
         (true, false) => return Ordering::Greater,
         (false, true) => return Ordering::Less,
         (false, false) => {}
     }
     // Behind a number that has begun already, a zero is a digit like others.
-    let begun = (a[at] == '0' || b[at] == '0')
-        && a[..at].iter().rev().take_while(|c| c.is_ascii_digit()).any(|c| *c != '0');
+    let begun = (x == '0' || y == '0')
+        && a[..at].bytes().rev().take_while(u8::is_ascii_digit).any(|digit| digit != b'0');
     let (a_number, a_len) = number(&a[at..], begun);
     let (b_number, b_len) = number(&b[at..], begun);
-    a_number.cmp(&b_number).then(a_len.cmp(&b_len)).then(a[at].cmp(&b[at]))
+    a_number.cmp(&b_number).then(a_len.cmp(&b_len)).then(x.cmp(&y))
 }
 
-fn number(text: &[char], begun: bool) -> (i64, usize) {
-    let digits = text.iter().map_while(|c| c.to_digit(10));
+fn number(text: &str, begun: bool) -> (i64, usize) {
+    let digits = text.bytes().take_while(u8::is_ascii_digit);
     digits.fold((i64::from(begun), 0), |(number, len), digit| {
-        (number.wrapping_mul(10).wrapping_add(digit.into()), len + 1)
+        (number.wrapping_mul(10).wrapping_add((digit - b'0').into()), len + 1)
     })
 }
 

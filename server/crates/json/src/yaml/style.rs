@@ -12,6 +12,9 @@ pub(super) enum Style {
 
 /// The style of a string; keys stay on their line.
 pub(super) fn of(text: &str, simple_key: bool) -> Style {
+    if is_word(text) {
+        return if resolve::is_string(text) { Style::Plain } else { Style::DoubleQuoted };
+    }
     let traits = Traits::of(text);
     if text.contains('\n') {
         return if traits.literal && !simple_key { Style::Literal } else { Style::DoubleQuoted };
@@ -20,6 +23,17 @@ pub(super) fn of(text: &str, simple_key: bool) -> Style {
         (true, Traits { plain: true, .. }) => Style::Plain,
         (true, Traits { single_quoted: true, .. }) => Style::SingleQuoted,
         _ => Style::DoubleQuoted,
+    }
+}
+
+/// Whether a text is of letters, digits and what is of no meaning to YAML.
+fn is_word(text: &str) -> bool {
+    let fine = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'/' | b'_');
+    match text.as_bytes() {
+        [first, rest @ ..] => {
+            first.is_ascii_alphanumeric() && rest.iter().all(|byte| fine(*byte) || *byte == b'-')
+        }
+        [] => false,
     }
 }
 
@@ -44,25 +58,26 @@ struct Traits {
 
 impl Traits {
     fn of(text: &str) -> Self {
-        let characters: Vec<char> = text.chars().collect();
-        let is_blank = |c: &char| matches!(c, ' ' | '\t');
-        let blank_or_end = |at: usize| characters.get(at).is_none_or(is_blank);
+        let is_blank = |c: char| matches!(c, ' ' | '\t');
         let mut indicator = text.starts_with("---") || text.starts_with("...");
         let (mut special, mut space_break, mut break_space) = (false, false, false);
-        for (at, &c) in characters.iter().enumerate() {
-            let before = at.checked_sub(1).and_then(|at| characters.get(at));
+        let mut before = None;
+        let mut characters = text.chars().peekable();
+        while let Some(c) = characters.next() {
+            let blank_follows = characters.peek().is_none_or(|c| is_blank(*c));
             indicator |= match c {
-                '#' => before.is_none_or(|c| *c == '\n' || is_blank(c)),
-                ':' => blank_or_end(at + 1),
-                '?' | '-' => at == 0 && blank_or_end(1),
+                '#' => before.is_none_or(|c| c == '\n' || is_blank(c)),
+                ':' => blank_follows,
+                '?' | '-' => before.is_none() && blank_follows,
                 ',' | '[' | ']' | '{' | '}' | '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`' => {
-                    at == 0
+                    before.is_none()
                 }
                 _ => false,
             };
             special |= !is_printable(c);
-            space_break |= c == '\n' && before == Some(&' ');
-            break_space |= c == ' ' && before == Some(&'\n');
+            space_break |= c == '\n' && before == Some(' ');
+            break_space |= c == ' ' && before == Some('\n');
+            before = Some(c);
         }
         Self {
             plain: !(indicator || special || text.starts_with(' ') || text.ends_with(' ')),

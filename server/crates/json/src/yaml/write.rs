@@ -11,6 +11,8 @@ use crate::{Object, Value};
 /// Beyond this column, a space becomes a line break.
 const WIDTH: usize = 80;
 const INDENT: usize = 2;
+/// Whole numbers below are integers to upstream, if not to us.
+const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
 
 /// The text.
 pub fn to_string(value: &Value) -> String {
@@ -98,13 +100,13 @@ impl Writer {
 
     /// A float by way of JSON, where whole ones are integers.
     fn float(&mut self, number: f64) {
-        let mut json = Vec::new();
-        crate::encode::float_to_bytes(number, &mut json);
-        let json = String::from_utf8_lossy(&json);
-        if json.parse::<i64>().is_ok() || json.parse::<u64>().is_ok() || !number.is_finite() {
-            self.word(&json);
-        } else {
-            self.word(&go_float(number));
+        match super::whole(number) {
+            Value::Int(number) => self.word(itoa::Buffer::new().format(number)),
+            _ if !number.is_finite() => self.word("null"),
+            _ if number.fract() == 0.0 && (0.0..TWO_TO_64).contains(&number) => {
+                self.word(&number.to_string());
+            }
+            _ => self.word(&go_float(number)),
         }
     }
 

@@ -1,0 +1,45 @@
+//! Eight bytes looked at at once: the strings of objects are mostly text that stands for itself.
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGHS: u64 = 0x8080_8080_8080_8080;
+
+/// Whether one of eight bytes ends the plain part of a JSON string: a quote, a backslash or a control character.
+pub(crate) fn has_special(word: u64) -> bool {
+    (below_space(word) | equals(word, b'"') | equals(word, b'\\')) & HIGHS != 0
+}
+
+/// Whether all of eight bytes are ASCII that Go's encoder writes as it is.
+pub(crate) fn is_plain(word: u64) -> bool {
+    let escaped = equals(word, b'<') | equals(word, b'>') | equals(word, b'&');
+    !has_special(word) && (escaped | word) & HIGHS == 0
+}
+
+/// The high bit of a byte is set where it is less than a space; bytes behind such a one may have it, too.
+fn below_space(word: u64) -> u64 {
+    word.wrapping_sub(ONES * 0x20) & !word
+}
+
+fn equals(word: u64, byte: u8) -> u64 {
+    let difference = word ^ (ONES * u64::from(byte));
+    difference.wrapping_sub(ONES) & !difference
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_byte_at_each_place() {
+        for byte in 0..=u8::MAX {
+            for at in 0..8 {
+                let mut word = *b"abcdefgh";
+                word[at] = byte;
+                let word = u64::from_le_bytes(word);
+                let special = byte < 0x20 || matches!(byte, b'"' | b'\\');
+                assert_eq!(has_special(word), special, "{byte:#x} at {at}");
+                let plain = !special && byte < 0x80 && !matches!(byte, b'<' | b'>' | b'&');
+                assert_eq!(is_plain(word), plain, "{byte:#x} at {at}");
+            }
+        }
+    }
+}
