@@ -3,10 +3,11 @@
 use apiwright_json::Value;
 use apiwright_meta::status::Result;
 use apiwright_meta::time;
-use apiwright_registry::{Resource, SubresourceKind};
+use apiwright_registry::{Resource, SubresourceKind, convert};
 use apiwright_schema::apply::{self, Apply};
 use apiwright_schema::fieldset::Filter;
-use apiwright_schema::managed::{self, OneVersion, Request};
+use apiwright_schema::managed::{self, Request, Versions};
+use apiwright_schema::{Ref, Struct, decode};
 
 use crate::decode::Wanted;
 use crate::server::Target;
@@ -57,8 +58,45 @@ impl<'a> Ownership<'a> {
             subresource: self.target.subresource_name(),
             now: &self.now,
             filter: &self.filter,
-            versions: &OneVersion,
+            versions: self,
         }
+    }
+}
+
+/// A Scale has one version; its object has those that are served.
+impl Versions for Ownership<'_> {
+    fn ty(&self, api_version: &str) -> Option<Ref<Struct>> {
+        self.sibling(api_version).map(|sibling| sibling.schema.clone())
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Result<Value> {
+        let from = apiwright_meta::object::api_version(object);
+        let (Some(from), Some(to)) = (self.version(from), self.version(api_version)) else {
+            return Ok(object.clone());
+        };
+        let mut converted = convert(object.clone(), from, to)?;
+        decode::arrange(&to.schema, &mut converted);
+        Ok(converted)
+    }
+}
+
+impl Ownership<'_> {
+    fn version(&self, api_version: &str) -> Option<&Resource> {
+        if api_version == self.target.server.api_version {
+            return Some(self.target.resource());
+        }
+        self.sibling(api_version)
+    }
+
+    fn sibling(&self, api_version: &str) -> Option<&Resource> {
+        let siblings = self.target.server.siblings.iter().map(AsRef::as_ref);
+        siblings.into_iter().find(|one: &&Resource| one.api_version() == api_version)
+    }
+}
+
+impl std::fmt::Debug for Ownership<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Ownership").field("manager", &self.manager).finish_non_exhaustive()
     }
 }
 

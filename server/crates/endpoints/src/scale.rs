@@ -205,13 +205,18 @@ impl<'a> Paths<'a> {
     }
 }
 
-/// How the owners of the object and of its Scale correspond.
+/// How the owners of the object and of its Scale correspond, in each version of the object.
 fn owners(target: Target<'_>, paths: Paths<'_>) -> Owners {
     let api_version = target.server.api_version.as_str();
-    Owners {
-        api_version: api_version.into(),
-        replicas: vec![(api_version.into(), Some(Owners::path(paths.spec_replicas)))],
+    let mut replicas = vec![(api_version.into(), Some(Owners::path(paths.spec_replicas)))];
+    for sibling in &target.server.siblings {
+        let path = match sibling.subresource("scale").map(|scale| &scale.does) {
+            Some(SubresourceKind::Scale { spec_replicas, .. }) => Some(Owners::path(spec_replicas)),
+            _ => None,
+        };
+        replicas.push((sibling.api_version().as_str().into(), path));
     }
+    Owners { api_version: api_version.into(), replicas }
 }
 
 fn validate(scale: &Value) -> Result<()> {

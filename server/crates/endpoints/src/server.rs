@@ -52,6 +52,8 @@ pub struct ResourceServer {
     pub(crate) flavour: Flavour,
     pub(crate) api_version: String,
     pub(crate) shared: Arc<Shared>,
+    /// The kind's other served versions: owners of fields may have written in them.
+    pub(crate) siblings: Vec<Arc<Resource>>,
     actions: BTreeMap<&'static str, Arc<dyn Act>>,
 }
 
@@ -67,7 +69,18 @@ impl ResourceServer {
     pub fn new(store: Arc<Store>, shared: Arc<Shared>) -> Self {
         let flavour = if store.resource.is_custom() { Flavour::Custom } else { Flavour::BuiltIn };
         let api_version = store.resource.api_version();
-        Self { store, flavour, api_version, shared, actions: BTreeMap::new() }
+        let siblings = match flavour {
+            Flavour::Custom => Vec::new(),
+            Flavour::BuiltIn => siblings(&store.resource, shared.catalogue),
+        };
+        Self { store, flavour, api_version, shared, siblings, actions: BTreeMap::new() }
+    }
+
+    /// Says which other versions of a custom resource are served.
+    #[must_use]
+    pub fn with_siblings(mut self, siblings: Vec<Arc<Resource>>) -> Self {
+        self.siblings = siblings;
+        self
     }
 
     /// Adds what happens on POST to a subresource, or with an empty name to the resource itself.
@@ -105,6 +118,7 @@ impl ResourceServer {
 
     async fn dispatch(&self, call: &Call, body: RequestBody) -> Result<Response> {
         let Route { action, subresource } = self.route(call)?;
+        call.warnings.extend(self.resource().hooks.deprecation());
         let target = Target { server: self, subresource };
         if let Some(SubresourceKind::Scale { .. }) = subresource.map(|one| &one.does) {
             return scale::serve(call, body, target, action).await;
@@ -136,6 +150,17 @@ impl ResourceServer {
             }
         }
     }
+}
+
+/// The other versions of a kind that are compiled in and served by default.
+fn siblings(resource: &Resource, catalogue: &Catalogue) -> Vec<Arc<Resource>> {
+    let all = catalogue.served().flat_map(|version| version.resources.iter());
+    let others = all.filter(|other| {
+        let same_kind =
+            *other.storage.prefix == *resource.storage.prefix && !resource.storage.prefix.is_empty();
+        same_kind && (*other.group != *resource.group || *other.version != *resource.version)
+    });
+    others.map(|other| Arc::new((*other).clone())).collect()
 }
 
 impl<'a> Target<'a> {

@@ -70,6 +70,12 @@ pub trait Hooks: Send + Sync + std::fmt::Debug + 'static {
         Value::Null
     }
 
+    /// What every answer about such objects warns of, where the version is on its way out:
+    /// `v1 ComponentStatus is deprecated in v1.19+`.
+    fn deprecation(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The `conditions` of a table's row, a list; null where there are none.
     fn row_conditions(&self, _object: &Value) -> Value {
         Value::Null

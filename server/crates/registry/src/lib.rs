@@ -5,6 +5,7 @@
 
 pub mod catalogue;
 mod codec;
+mod convert;
 mod create;
 mod delete;
 mod delete_collection;
@@ -30,6 +31,7 @@ mod validate;
 mod watch;
 
 pub use catalogue::Catalogue;
+pub use convert::convert;
 pub use facts::ObjectFacts;
 pub use hooks::{DeletionStep, Hooks};
 pub use names::generate as generate_name;

@@ -103,7 +103,7 @@ impl Frames {
             proto::encode_watch_event("ERROR", &respond::status_protobuf(status), out);
             return;
         }
-        let value = respond::status_value(status);
+        let value = status.to_value();
         begin("ERROR", out);
         apiwright_json::to_bytes(&value, out);
         end(out);
