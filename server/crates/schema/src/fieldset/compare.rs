@@ -36,7 +36,7 @@ impl Comparison {
 /// Compares two objects of a type.
 ///
 /// # Errors
-/// When the items of a merged list cannot be told apart, or a member is not in the schema.
+/// When the items of a merged list cannot be told apart.
 pub fn compare(ty: &Struct, old: &Value, new: &Value) -> Result<Comparison, Faults> {
     let mut marks = Marks::default();
     walk(Type::Struct(ty), Some(old), Some(new), &mut marks)?;
@@ -174,11 +174,8 @@ fn member(
     {
         return Ok(());
     }
-    let Some(ty) = map.member(name) else {
-        return Err(Faults::one("schema error: invalid atom: inlined").within(&Element::field(name)));
-    };
     let mut child = Marks::default();
-    walk(ty, old, new, &mut child).map_err(|faults| faults.within(&Element::field(name)))?;
+    walk(map.member(name), old, new, &mut child).map_err(|faults| faults.within(&Element::field(name)))?;
     marks.take(child, || Element::field(name));
     Ok(())
 }

@@ -35,8 +35,7 @@ fn fields(ty: Type<'_>, value: &Value, faults: &mut Faults) -> (bool, Set) {
 fn of_members(map: MapAtom<'_>, members: &Object, faults: &mut Faults) -> Set {
     let mut set = Set::new();
     for (name, value) in members.iter() {
-        let Some(ty) = map.member(name) else { continue };
-        let (member, below) = fields(ty, value, faults);
+        let (member, below) = fields(map.member(name), value, faults);
         let empty = match value {
             Value::Null => true,
             Value::Object(members) => members.is_empty(),

@@ -14,6 +14,7 @@ mod filter;
 mod fromvalue;
 mod items;
 mod model;
+mod named;
 mod order;
 mod reconcile;
 mod set;
@@ -31,6 +32,7 @@ pub use set::Set;
 
 pub(crate) use items::{items, key_element};
 pub(crate) use model::{Atom, ListAtom, MapAtom, Scalar, Type};
+pub(crate) use named::with_named_fields;
 pub(crate) use order::equal;
 pub(crate) use reconcile::reconcile;
 

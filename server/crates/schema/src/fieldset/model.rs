@@ -144,19 +144,21 @@ impl<'a> MapAtom<'a> {
         }
     }
 
-    /// The type of the member of this name; `None` where no such member may be.
-    pub(crate) fn member(self, name: &str) -> Option<Type<'a>> {
+    /// The type of the member of this name; where the schema has none, the value decides.
+    pub(crate) fn member(self, name: &str) -> Type<'a> {
         match self {
-            Self::Struct(ty) => match ty.field(name) {
-                Some(field) => Some(Type::of(&field.node.shape)),
-                None => match ty.unknown {
-                    Unknown::Drop => None,
-                    Unknown::Keep => Some(Type::Deduced),
-                },
-            },
-            Self::Map(map) => Some(Type::of(&map.value.shape)),
-            Self::Deduced => Some(Type::Deduced),
-            Self::Untyped => Some(Type::Untyped),
+            Self::Struct(ty) => ty.field(name).map_or(Type::Deduced, |field| Type::of(&field.node.shape)),
+            Self::Map(map) => Type::of(&map.value.shape),
+            Self::Deduced => Type::Deduced,
+            Self::Untyped => Type::Untyped,
+        }
+    }
+
+    /// Whether the schema allows a member of this name.
+    pub(crate) fn allows(self, name: &str) -> bool {
+        match self {
+            Self::Struct(ty) => ty.unknown == Unknown::Keep || ty.field(name).is_some(),
+            Self::Map(_) | Self::Deduced | Self::Untyped => true,
         }
     }
 }

@@ -31,7 +31,7 @@ fn fit(ty: Type<'_>, set: &mut Set) {
 fn below<'a>(ty: Type<'a>, element: &Element) -> Option<Type<'a>> {
     match (ty.atom(None), element) {
         (Atom::Map(MapAtom::Deduced) | Atom::Scalar(_), _) => None,
-        (Atom::Map(map), Element::Field(name)) => map.member(name),
+        (Atom::Map(map), Element::Field(name)) => Some(map.member(name)),
         (Atom::Map(_), Element::Key(_) | Element::Value(_) | Element::Index(_)) => None,
         (Atom::List(list), _) => Some(list.item()),
     }

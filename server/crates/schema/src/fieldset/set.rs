@@ -138,7 +138,7 @@ impl Set {
     /// What is in both.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
-        self.combine(other, false, |a, b| (a.member && b.member, a.children.intersection(&b.children)))
+        self.combine(other, false, &|a, b| (a.member && b.member, a.children.intersection(&b.children)))
     }
 
     /// What is in this set only. A field stays when its parent or child is in the other.
@@ -155,7 +155,7 @@ impl Set {
         if self.is_empty() || other.is_empty() {
             return self.clone();
         }
-        self.combine(other, true, |a, b| {
+        self.combine(other, true, &|a, b| {
             if b.member {
                 (false, Self::new())
             } else {
@@ -184,7 +184,7 @@ impl Set {
     pub fn intersects(&self, other: &Self) -> bool {
         Zip::new(&self.nodes, &other.nodes).any(|pair| match pair {
             Pair::Both(a, b) => (a.member && b.member) || a.children.intersects(&b.children),
-            Pair::Left(_) | Pair::Right(_) => false,
+            Pair::Left(_) | Pair::Right => false,
         })
     }
 
@@ -228,12 +228,12 @@ impl Set {
         Some(&self.nodes[at])
     }
 
-    fn combine(&self, other: &Self, keep_left: bool, both: impl Fn(&Node, &Node) -> (bool, Self)) -> Self {
+    fn combine(&self, other: &Self, keep_left: bool, both: &dyn Fn(&Node, &Node) -> (bool, Self)) -> Self {
         let mut nodes = Vec::new();
         for pair in Zip::new(&self.nodes, &other.nodes) {
             match pair {
                 Pair::Left(node) if keep_left => nodes.push(node.clone()),
-                Pair::Left(_) | Pair::Right(_) => {}
+                Pair::Left(_) | Pair::Right => {}
                 Pair::Both(a, b) => {
                     let (member, children) = both(a, b);
                     if member || !children.is_empty() {
@@ -267,7 +267,7 @@ impl Set {
 /// What two sorted levels have at one element.
 enum Pair<'a> {
     Left(&'a Node),
-    Right(&'a Node),
+    Right,
     Both(&'a Node, &'a Node),
 }
 
@@ -301,7 +301,10 @@ impl<'a> Iterator for Zip<'a> {
         };
         Some(match order {
             std::cmp::Ordering::Less => Pair::Left(take(true)),
-            std::cmp::Ordering::Greater => Pair::Right(take(false)),
+            std::cmp::Ordering::Greater => {
+                take(false);
+                Pair::Right
+            }
             std::cmp::Ordering::Equal => Pair::Both(take(true), take(false)),
         })
     }

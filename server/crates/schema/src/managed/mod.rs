@@ -25,6 +25,8 @@ pub use scale::Scale;
 pub use times::keep_times_if_same;
 pub use update::{update, validate};
 
+pub(crate) use update::record;
+
 pub(crate) use settle::{Trouble, reconcile_all, settle};
 
 use apiwright_json::{Object, Value};
