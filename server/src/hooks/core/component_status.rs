@@ -10,6 +10,10 @@ use crate::hooks::shared::cells;
 pub struct ComponentStatus;
 
 impl Hooks for ComponentStatus {
+    fn deprecation(&self) -> Option<&'static str> {
+        Some("v1 ComponentStatus is deprecated in v1.19+")
+    }
+
     fn cell(&self, column: &str, object: &Value) -> Value {
         let healthy = cells::items(object, &["conditions"]).iter().find(|one| one.text_at(&["type"]) == "Healthy");
         let of_condition = |member| healthy.map_or("", |condition| condition.text_at(&[member]));

@@ -13,6 +13,10 @@ const SHOWN_MAX: usize = 3;
 pub struct Endpoints;
 
 impl Hooks for Endpoints {
+    fn deprecation(&self) -> Option<&'static str> {
+        Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
+    }
+
     fn cell(&self, column: &str, object: &Value) -> Value {
         match column {
             "Endpoints" => addresses(object).into(),

@@ -29,6 +29,16 @@ impl Hooks for Pod {
         }
     }
 
+    fn row_conditions(&self, object: &Value) -> Value {
+        let (reason, message) = match object.text_at(&["status", "phase"]) {
+            "Succeeded" => ("Succeeded", "The pod has completed successfully."),
+            "Failed" => ("Failed", "The pod failed."),
+            _ => return Value::Null,
+        };
+        let members = [("type", "Completed"), ("status", "True"), ("reason", reason), ("message", message)];
+        Value::Array(vec![Object::from_iter(members).into()])
+    }
+
     fn prepare_create(&self, _context: WriteContext<'_>, object: &mut Value) {
         let class = qos_class(object);
         if let Some(object) = object.as_object_mut() {
