@@ -5,10 +5,8 @@
 mod proto;
 mod warning;
 
-use apiwright_json::{Object, Value};
+use apiwright_json::Value;
 use apiwright_meta::Status;
-use apiwright_meta::field::Cause;
-use apiwright_meta::status::Details;
 use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
 use http::request::Parts;
 use http::{Response as HttpResponse, StatusCode};
@@ -34,7 +32,7 @@ pub fn refusal(head: &Parts, status: &Status) -> Response {
 /// A Status, of success or failure, with this HTTP code.
 pub fn status_in(form: Form, http_code: u16, status: &Status) -> Response {
     let body = match form.media {
-        Media::Json | Media::Yaml => encode_value(form, &status_value(status)),
+        Media::Json | Media::Yaml => encode_value(form, &status.to_value()),
         Media::Protobuf => proto::status(status),
     };
     let mut response = bytes(http_code, form.media.mime(), body);
@@ -92,57 +90,6 @@ pub fn status_protobuf(status: &Status) -> Vec<u8> {
     proto::status(status)
 }
 
-/// A Status as the object that is sent: `ERROR` events of watches carry it, too.
-pub fn status_value(status: &Status) -> Value {
-    let mut object = Object::with_capacity(8);
-    object.push("kind", "Status");
-    object.push("apiVersion", "v1");
-    let mut metadata = Object::new();
-    push_text(&mut metadata, "continue", &status.continue_token);
-    object.push("metadata", metadata);
-    object.push("status", outcome(status));
-    push_text(&mut object, "message", &status.message);
-    if let Some(reason) = &status.reason {
-        object.push("reason", reason.as_str());
-    }
-    if let Some(details) = &status.details {
-        object.push("details", details_value(details));
-    }
-    if status.code != 0 {
-        object.push("code", i64::from(status.code));
-    }
-    Value::Object(object)
-}
-
-fn details_value(details: &Details) -> Object {
-    let mut object = Object::new();
-    push_text(&mut object, "name", &details.name);
-    push_text(&mut object, "group", &details.group);
-    push_text(&mut object, "kind", &details.kind);
-    push_text(&mut object, "uid", &details.uid);
-    if !details.causes.is_empty() {
-        object.push("causes", details.causes.iter().map(cause_value).collect::<Vec<_>>());
-    }
-    if details.retry_after_seconds != 0 {
-        object.push("retryAfterSeconds", i64::from(details.retry_after_seconds));
-    }
-    object
-}
-
-fn cause_value(cause: &Cause) -> Value {
-    let mut object = Object::with_capacity(3);
-    push_text(&mut object, "reason", &cause.reason);
-    push_text(&mut object, "message", &cause.message);
-    push_text(&mut object, "field", &cause.field);
-    Value::Object(object)
-}
-
 fn outcome(status: &Status) -> &'static str {
     if status.code < 400 { "Success" } else { "Failure" }
-}
-
-fn push_text(object: &mut Object, key: &'static str, text: &str) {
-    if !text.is_empty() {
-        object.push(key, text);
-    }
 }

@@ -27,7 +27,7 @@ fn body(status: &Status) -> Vec<u8> {
     message(&mut out, 1, &list_meta);
     text(&mut out, 2, super::outcome(status));
     text(&mut out, 3, &status.message);
-    text(&mut out, 4, status.reason.map_or("", |reason| reason.as_str()));
+    text(&mut out, 4, status.reason.as_ref().map_or("", |reason| reason.as_str()));
     if let Some(of) = &status.details {
         message(&mut out, 5, &details(of));
     }
