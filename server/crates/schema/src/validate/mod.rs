@@ -105,6 +105,12 @@ impl Walk<'_> {
                 self.field(field, value, old, &at.field(ty, &field.name));
             }
         }
+        if self.words == Words::Custom {
+            for field in ty.fields.iter().filter(|field| field.required && !object.contains_key(&field.name))
+            {
+                self.errors.required(self.path(&at.field(ty, &field.name)), "");
+            }
+        }
     }
 
     fn field(&mut self, field: &Field, value: Option<&Value>, old: Option<&Value>, at: &Trail<'_>) {
@@ -118,6 +124,9 @@ impl Walk<'_> {
 
     /// Checks a value against its rules, and what is in it.
     fn node(&mut self, node: &Node, value: Option<&Value>, old: Option<&Value>, at: &Trail<'_>) {
+        if let Some(value) = value.filter(|_| self.words == Words::Custom) {
+            self.shape(node, value, at);
+        }
         for rule in node.rules.iter() {
             if self.rule(rule, node, value, at).is_break() {
                 return;
@@ -153,6 +162,36 @@ impl Walk<'_> {
         }
     }
 
+    /// Checks that a value is of its type: built-in kinds' are once they are decoded.
+    fn shape(&mut self, node: &Node, value: &Value, at: &Trail<'_>) {
+        let found = json_type(value);
+        let wanted = match &node.shape {
+            Shape::Bool => "boolean",
+            Shape::Int32 | Shape::Int64 => "integer",
+            Shape::Double => "number",
+            Shape::IntOrString => "integer,string",
+            Shape::List(_) => "array",
+            Shape::Map(_) | Shape::Struct(_) | Shape::RawObject | Shape::FieldsV1 => "object",
+            Shape::Any(_) => return,
+            Shape::String(_)
+            | Shape::Bytes
+            | Shape::Time
+            | Shape::MicroTime
+            | Shape::Duration
+            | Shape::Quantity => "string",
+        };
+        let fits = wanted.split(',').any(|wanted| wanted == found)
+            || (wanted == "number" && found == "integer")
+            || (wanted.starts_with("integer")
+                && matches!(value, Value::Float(number) if number.fract() == 0.0))
+            || (value.is_null() && node.nullable);
+        if !fits {
+            let path = self.path(at);
+            let detail = format!("{} in body must be of type {wanted}: \"{found}\"", path.as_str());
+            self.errors.type_invalid(path, format!("\"{found}\""), &detail);
+        }
+    }
+
     /// The path of a fault: custom resources' have map keys behind a dot.
     fn path(&self, at: &Trail<'_>) -> Path {
         match self.words {
@@ -168,6 +207,19 @@ impl Walk<'_> {
             Words::BuiltIn => go::internal(node, value),
             Words::Custom => go_value(value),
         }
+    }
+}
+
+/// What JSON schema calls this kind of value.
+fn json_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Int(_) => "integer",
+        Value::Float(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
     }
 }
 

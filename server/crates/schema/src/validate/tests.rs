@@ -234,3 +234,44 @@ fn lists_whose_items_have_to_differ() {
     assert_eq!(faults(&ty, r#"{"l":["a","a"]}"#, None, Words::BuiltIn), Vec::<String>::new());
     assert_eq!(faults(&ty, r#"{"l":["a","a"]}"#, None, Words::Custom), ["spec.l[1]: Duplicate value: \"a\""]);
 }
+
+#[test]
+fn custom_resources_are_of_their_types() {
+    let ty = ty(vec![
+        field("b", Shape::Bool).pointer(),
+        field("i", Shape::Int64).pointer(),
+        field("n", Shape::Double).pointer(),
+        field("s", string()).pointer().rules(vec![Rule::Enum(texts(&["red", "green"]))]),
+        field("l", list(string())).pointer(),
+        field("o", map(Shape::Int64)).pointer(),
+        field("e", Shape::IntOrString).pointer(),
+        field("u", string()).pointer().nullable(),
+        Field { required: true, ..field("r", string()).pointer() },
+    ]);
+    let of_type = |path: &str, wanted: &str, found: &str| {
+        format!(
+            "spec.{path}: Invalid value: \"{found}\": spec.{path} in body must be of type {wanted}: \"{found}\""
+        )
+    };
+    for (value, want) in [
+        (r#"{"r":"","i":1.0,"n":1,"u":null,"e":"x"}"#, vec![]),
+        ("{}", vec!["spec.r: Required value".to_owned()]),
+        (
+            r#"{"r":"","b":"x","i":1.5,"n":"x","s":5,"l":["a",1,null],"o":{"k":"x"},"e":true}"#,
+            vec![
+                of_type("b", "boolean", "string"),
+                of_type("i", "integer", "number"),
+                of_type("n", "number", "string"),
+                of_type("s", "string", "integer"),
+                "spec.s: Unsupported value: 5: supported values: \"red\", \"green\"".into(),
+                of_type("l[1]", "string", "integer"),
+                of_type("l[2]", "string", "null"),
+                of_type("o.k", "integer", "string"),
+                of_type("e", "integer,string", "boolean"),
+            ],
+        ),
+        (r#"{"r":"","o":[]}"#, vec![of_type("o", "object", "array")]),
+    ] {
+        assert_eq!(faults(&ty, value, None, Words::Custom), want, "{value}");
+    }
+}
