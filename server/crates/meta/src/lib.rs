@@ -2,6 +2,9 @@
 //!
 //! Position: above `json`, below everything else. No I/O, no clock but `time::now`.
 
+pub mod address;
+pub mod conditions;
+pub mod domains;
 pub mod field;
 pub mod fields;
 pub mod gvk;
