@@ -56,6 +56,21 @@ impl GroupVersion {
     pub fn new(group: impl Into<Str>, version: impl Into<Str>) -> Self {
         Self { group: group.into(), version: version.into() }
     }
+
+    /// What an `apiVersion` says; nothing at all for an empty one.
+    ///
+    /// # Errors
+    /// With upstream's text when there is more than one slash.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text.split_once('/') {
+            Some(("", "")) => Ok(Self::default()),
+            Some((_, version)) if version.contains('/') => {
+                Err(format!("unexpected GroupVersion string: {text}"))
+            }
+            Some((group, version)) => Ok(Self::new(group, version)),
+            None => Ok(Self::new("", text)),
+        }
+    }
 }
 
 /// `apps/v1`, or `v1` in the core group: what `apiVersion` holds.
@@ -88,5 +103,29 @@ impl std::fmt::Display for GroupKind {
         } else {
             write!(f, "{}.{}", self.kind, self.group)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn group_versions() {
+        let table = [
+            ("", Ok(("", ""))),
+            ("v1", Ok(("", "v1"))),
+            ("apps/v1", Ok(("apps", "v1"))),
+            ("apps/", Ok(("apps", ""))),
+            ("/", Ok(("", ""))),
+            ("a/b/c", Err("unexpected GroupVersion string: a/b/c".to_owned())),
+        ];
+        for (text, expected) in table {
+            let expected = expected.map(|(group, version)| GroupVersion::new(group, version));
+            assert_eq!(GroupVersion::parse(text), expected, "{text}");
+        }
+        let names = GroupResource { group: "apps".into(), resource: "deployments".into() };
+        assert_eq!(names.to_string(), "deployments.apps");
+        assert_eq!(GroupVersion::new("", "v1").to_string(), "v1");
     }
 }

@@ -34,8 +34,6 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<LabelSelector, String> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// A symbol that is none.
-    Error,
     End,
     Close,
     Comma,
@@ -67,17 +65,17 @@ fn lex(text: &str) -> Vec<Token> {
 
 /// The longest symbol that the text starts with. Every symbol but `==` and `!=` is one character.
 fn symbol(text: &str) -> (Token, usize) {
-    let kind = match &text[..1] {
-        _ if text.starts_with("==") => Kind::Operator(Operator::DoubleEquals),
-        _ if text.starts_with("!=") => Kind::Operator(Operator::NotEquals),
-        "=" => Kind::Operator(Operator::Equals),
-        ">" => Kind::Operator(Operator::GreaterThan),
-        "<" => Kind::Operator(Operator::LessThan),
-        "!" => Kind::Not,
-        "(" => Kind::Open,
-        ")" => Kind::Close,
-        "," => Kind::Comma,
-        _ => Kind::Error,
+    let kind = match text.as_bytes() {
+        [b'=', b'=', ..] => Kind::Operator(Operator::DoubleEquals),
+        [b'!', b'=', ..] => Kind::Operator(Operator::NotEquals),
+        [b'>', ..] => Kind::Operator(Operator::GreaterThan),
+        [b'<', ..] => Kind::Operator(Operator::LessThan),
+        [b'!', ..] => Kind::Not,
+        [b'(', ..] => Kind::Open,
+        [b')', ..] => Kind::Close,
+        [b',', ..] => Kind::Comma,
+        // One is left.
+        _ => Kind::Operator(Operator::Equals),
     };
     let len =
         if matches!(kind, Kind::Operator(Operator::DoubleEquals | Operator::NotEquals)) { 2 } else { 1 };

@@ -10,6 +10,7 @@ use apiwright_json::{Object, Value};
 
 use super::{EMPTY, OwnerReference, items};
 use crate::field::{ErrorList, Kind, Path, go_value, is_print, quoted};
+use crate::gvk::GroupVersion;
 use crate::labels::validate_labels;
 use crate::names::{self, NameCheck};
 
@@ -196,15 +197,10 @@ pub fn validate_field_manager(manager: &str, path: &Path) -> ErrorList {
 }
 
 fn owner_reference(reference: &Value, owner: OwnerReference<'_>, path: &Path, errors: &mut ErrorList) {
-    let group_version = match owner.api_version.matches('/').count() {
-        _ if owner.api_version == "/" => None,
-        0 => Some(("", owner.api_version)),
-        1 => owner.api_version.split_once('/').filter(|(_, version)| !version.is_empty()),
-        _ => None,
-    };
+    let group_version = GroupVersion::parse(owner.api_version).unwrap_or_default();
     if owner.api_version.is_empty() {
         errors.required(path.child("apiVersion"), "must not be empty");
-    } else if group_version.is_none() {
+    } else if group_version.version.is_empty() {
         let words = "must be <group>/<version> or <version>";
         errors.invalid(path.child("apiVersion"), quoted(owner.api_version), words);
     }
@@ -213,7 +209,7 @@ fn owner_reference(reference: &Value, owner: OwnerReference<'_>, path: &Path, er
             errors.required(path.child(member), "must not be empty");
         }
     }
-    if group_version == Some(("", "v1")) && owner.kind == "Event" {
+    if group_version == GroupVersion::new("", "v1") && owner.kind == "Event" {
         let words = "/v1, Kind=Event is disallowed from being an owner";
         errors.invalid(path.clone(), go_value(reference), words);
     }
