@@ -170,13 +170,12 @@ fn aspects(field: &Field, fact: &Value) -> Vec<(&'static str, String, String)> {
             field.patch.as_ref().map_or_else(String::new, |patch| patch.key.clone()),
             text(&fact["patch-merge-key"]),
         ),
-        ("enum", values(field).join(","), {
-            let mut values: Vec<String> =
-                fact["enum"].as_array().into_iter().flatten().map(Value::to_string).collect();
-            values.sort();
-            values.join(",")
-        }),
     ];
+    if let Some(theirs) = fact["enum"].as_array() {
+        let mut theirs: Vec<String> = theirs.iter().map(Value::to_string).collect();
+        theirs.sort();
+        aspects.push(("values", values(field).join(","), theirs.join(",")));
+    }
     if let Shape::Map { .. } = field.node.shape {
         aspects.push(("atomic map", atomic_map.to_string(), (fact["map-type"] == "atomic").to_string()));
     }
@@ -190,18 +189,17 @@ fn aspects(field: &Field, fact: &Value) -> Vec<(&'static str, String, String)> {
     aspects
 }
 
+/// The values that a field is known to have, enforced or not.
 fn values(field: &Field) -> Vec<String> {
     let rules = match &field.node.shape {
         Shape::List { item, .. } => &item.rules,
         _ => &field.node.rules,
     };
-    let mut values: Vec<String> = rules
-        .iter()
-        .flat_map(|rule| match rule {
-            Rule::Enum(values) | Rule::Published(values) => values.clone(),
-            _ => Vec::new(),
-        })
-        .collect();
+    let known =
+        rules.iter().find_map(|rule| if let Rule::Published(values) = rule { Some(values) } else { None });
+    let enforced =
+        rules.iter().find_map(|rule| if let Rule::Enum(values) = rule { Some(values) } else { None });
+    let mut values = known.or(enforced).cloned().unwrap_or_default();
     values.sort();
     values
 }

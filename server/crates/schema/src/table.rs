@@ -206,7 +206,7 @@ pub struct Map {
 pub enum Rule {
     /// One of these JSON values, sorted as upstream's message lists them.
     Enum(Table<Text>),
-    /// Published as an enum and not enforced here: upstream takes anything, or a hook decides.
+    /// The values that are known, not enforced here: upstream takes anything, or a hook decides.
     Published(Table<Text>),
     /// Neither absent nor empty (declarative validation's `required`; `Field::required` is only published).
     Required,
