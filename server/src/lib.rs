@@ -2,5 +2,12 @@
 
 pub mod bootstrap;
 pub mod chain;
+pub mod config;
+pub mod flags;
 pub mod generated;
 pub mod hooks;
+pub mod kubeconfig;
+pub mod logging;
+pub mod pki;
+pub mod probes;
+pub mod run;

@@ -1,2 +1,45 @@
-//! The apiwright server.
-fn main() {}
+//! The apiwright server: flags, configuration, run.
+
+use std::process::ExitCode;
+
+use apiwright::config::Config;
+use apiwright::flags::{Flags, Outcome};
+use apiwright::{logging, run};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let flags = match Flags::read(std::env::args().skip(1)) {
+        Ok(Outcome::Start(flags)) => *flags,
+        Ok(Outcome::Print(text)) => {
+            print!("{text}");
+            return ExitCode::SUCCESS;
+        }
+        Err(why) => return fail(&why, 2),
+    };
+    logging::start(flags.v, flags.logging_format);
+    match start(flags) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => fail(&why, 1),
+    }
+}
+
+fn start(flags: Flags) -> Result<(), String> {
+    let config = Config::prepare(flags)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        // Reserved, not used: only the deepest objects need it.
+        .thread_stack_size(apiwright_json::STACK_BYTES)
+        .build()
+        .map_err(|error| format!("cannot start: {error}"))?;
+    let ended = runtime.block_on(run::run(config));
+    // What still runs then has had its time.
+    runtime.shutdown_background();
+    ended
+}
+
+fn fail(why: &str, code: u8) -> ExitCode {
+    eprintln!("apiwright: {why}");
+    ExitCode::from(code)
+}

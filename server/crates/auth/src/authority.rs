@@ -1,4 +1,4 @@
-//! A bundle of certificate authorities in a file, exchanged when the file changes.
+//! A bundle of certificate authorities in files, exchanged when they change.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use rustls::server::danger::ClientCertVerifier;
 
 /// Authorities whose certificates tell who a client is.
 pub struct Authority {
-    path: PathBuf,
+    paths: Vec<PathBuf>,
     bundle: ArcSwap<Bundle>,
 }
 
@@ -29,22 +29,23 @@ struct Bundle {
 static GENERATIONS: AtomicU64 = AtomicU64::new(1);
 
 impl Authority {
-    /// Reads a PEM file.
+    /// Reads PEM files.
     ///
     /// # Errors
-    /// When it cannot be read, or holds no usable certificate; the text names the file.
-    pub fn load(path: &Path) -> Result<Self, String> {
-        let bundle = Bundle::load(path)?;
-        Ok(Self { path: path.into(), bundle: ArcSwap::from_pointee(bundle) })
+    /// When one cannot be read, or holds no usable certificate; the text names the file.
+    pub fn load<P: AsRef<Path>>(paths: &[P]) -> Result<Self, String> {
+        let paths: Vec<PathBuf> = paths.iter().map(|path| path.as_ref().into()).collect();
+        let bundle = Bundle::load(&paths)?;
+        Ok(Self { paths, bundle: ArcSwap::from_pointee(bundle) })
     }
 
-    /// Reads the file again; says whether it holds something else now. On an error the old
+    /// Reads the files again; says whether they hold something else now. On an error the old
     /// bundle stays.
     ///
     /// # Errors
     /// As [`Authority::load`].
     pub fn reload(&self) -> Result<bool, String> {
-        let bundle = Bundle::load(&self.path)?;
+        let bundle = Bundle::load(&self.paths)?;
         let changed = bundle.pem != self.bundle.load().pem;
         if changed {
             self.bundle.store(Arc::new(bundle));
@@ -62,7 +63,7 @@ impl Authority {
         self.bundle.load().certificates.clone()
     }
 
-    /// The file's content.
+    /// The files' content.
     pub fn pem(&self) -> String {
         String::from_utf8_lossy(&self.bundle.load().pem).into_owned()
     }
@@ -84,26 +85,32 @@ impl Authority {
 }
 
 impl Bundle {
-    fn load(path: &Path) -> Result<Self, String> {
-        let name = path.display();
-        let pem = std::fs::read(path).map_err(|error| format!("cannot read the CA file {name}: {error}"))?;
+    fn load(paths: &[PathBuf]) -> Result<Self, String> {
+        let mut pem = Vec::new();
         let mut roots = RootCertStore::empty();
         let mut certificates = Vec::new();
-        for certificate in CertificateDer::pem_slice_iter(&pem) {
-            let certificate =
-                certificate.map_err(|error| format!("the CA file {name} is not PEM: {error}"))?;
-            certificates.push(certificate.to_vec());
-            roots
-                .add(certificate)
-                .map_err(|error| format!("the CA file {name} has a bad certificate: {error}"))?;
-        }
-        if certificates.is_empty() {
-            return Err(format!("the CA file {name} has no certificate"));
+        for path in paths {
+            let name = path.display();
+            let text =
+                std::fs::read(path).map_err(|error| format!("cannot read the CA file {name}: {error}"))?;
+            let known = certificates.len();
+            for certificate in CertificateDer::pem_slice_iter(&text) {
+                let certificate =
+                    certificate.map_err(|error| format!("the CA file {name} is not PEM: {error}"))?;
+                certificates.push(certificate.to_vec());
+                roots
+                    .add(certificate)
+                    .map_err(|error| format!("the CA file {name} has a bad certificate: {error}"))?;
+            }
+            if certificates.len() == known {
+                return Err(format!("the CA file {name} holds no PEM certificate"));
+            }
+            pem.extend(text);
         }
         let provider = Arc::new(ring::default_provider());
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider)
             .build()
-            .map_err(|error| format!("cannot use the CA file {name}: {error}"))?;
+            .map_err(|error| format!("cannot use the CA files: {error}"))?;
         Ok(Self { generation: GENERATIONS.fetch_add(1, Ordering::Relaxed), verifier, pem, certificates })
     }
 }

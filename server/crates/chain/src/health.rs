@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use futures::future::BoxFuture;
@@ -13,6 +14,7 @@ use http::header::X_CONTENT_TYPE_OPTIONS;
 use tracing::warn;
 
 use crate::body::Response;
+use crate::pages::Pages;
 use crate::query::Query;
 use crate::request::Request;
 use crate::respond;
@@ -30,6 +32,11 @@ pub enum Probe {
 
 impl Probe {
     const ALL: [Self; 3] = [Self::Healthz, Self::Livez, Self::Readyz];
+
+    /// The probe of this name.
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|probe| probe.name() == name)
+    }
 
     /// As it is in the path.
     pub fn name(self) -> &'static str {
@@ -49,6 +56,26 @@ struct Check {
     name: String,
     probes: Vec<Probe>,
     run: Run,
+    /// How often each probe saw it succeed and fail.
+    counts: Arc<[Counts; Probe::ALL.len()]>,
+}
+
+#[derive(Default)]
+struct Counts {
+    succeeded: AtomicU64,
+    failed: AtomicU64,
+    is_well: AtomicBool,
+}
+
+impl Check {
+    async fn run(&self, probe: Probe) -> Result<(), String> {
+        let outcome = (self.run)().await;
+        let counts = &self.counts[probe as usize];
+        let count = if outcome.is_ok() { &counts.succeeded } else { &counts.failed };
+        count.fetch_add(1, Ordering::Relaxed);
+        counts.is_well.store(outcome.is_ok(), Ordering::Relaxed);
+        outcome
+    }
 }
 
 /// The checks of a server, in the order in which they were added.
@@ -77,38 +104,49 @@ impl Health {
 
     /// Adds a check that may wait.
     pub fn add_async(&self, name: impl Into<String>, probes: &[Probe], run: Run) {
-        let check = Check { name: name.into(), probes: probes.into(), run };
+        let check = Check { name: name.into(), probes: probes.into(), run, counts: Arc::default() };
         self.checks.write().unwrap_or_else(PoisonError::into_inner).push(check);
-    }
-
-    /// The answer to a request for a probe or one of its checks; `None` for other paths.
-    pub async fn answer(&self, request: &Request) -> Option<Response> {
-        let path = request.info.path.strip_prefix('/')?;
-        let probe = Probe::ALL.into_iter().find(|probe| path.split('/').next() == Some(probe.name()))?;
-        Some(match path[probe.name().len()..].strip_prefix('/') {
-            None => self.all(probe, &Query::parse(request.query())).await,
-            Some(name) => self.one(probe, name).await,
-        })
-    }
-
-    /// The paths of all probes and checks, as the server's index lists them.
-    pub fn paths(&self) -> Vec<String> {
-        let all = Probe::ALL.into_iter();
-        all.flat_map(|probe| {
-            let of = self.of(probe).into_iter().map(move |check| format!("/{}/{}", probe.name(), check.name));
-            std::iter::once(format!("/{}", probe.name())).chain(of)
-        })
-        .collect()
     }
 
     /// Whether all checks of a probe succeed.
     pub async fn is_well(&self, probe: Probe) -> bool {
         for check in self.of(probe) {
-            if (check.run)().await.is_err() {
+            if check.run(probe).await.is_err() {
                 return false;
             }
         }
         true
+    }
+
+    /// What the checks have come to, for those who watch service levels.
+    fn indicators(&self) -> String {
+        let mut gauges = String::from(
+            "# HELP kubernetes_healthcheck This metric records the result of all healthchecks.\n\
+             # TYPE kubernetes_healthcheck gauge\n",
+        );
+        let mut totals = String::from(
+            "# HELP kubernetes_healthchecks_total This metric records the results of all healthchecks.\n\
+             # TYPE kubernetes_healthchecks_total counter\n",
+        );
+        for (check, probe) in
+            Probe::ALL.into_iter().flat_map(|probe| self.of(probe).into_iter().map(move |one| (one, probe)))
+        {
+            let (name, kind, counts) = (&check.name, probe.name(), &check.counts[probe as usize]);
+            let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+            let (succeeded, failed) = (load(&counts.succeeded), load(&counts.failed));
+            if succeeded + failed == 0 {
+                continue;
+            }
+            let is_well = u8::from(counts.is_well.load(Ordering::Relaxed));
+            let _ = writeln!(gauges, "kubernetes_healthcheck{{name=\"{name}\",type=\"{kind}\"}} {is_well}");
+            for (status, count) in [("error", failed), ("success", succeeded)] {
+                if count > 0 {
+                    let labels = format!("name=\"{name}\",status=\"{status}\",type=\"{kind}\"");
+                    let _ = writeln!(totals, "kubernetes_healthchecks_total{{{labels}}} {count}");
+                }
+            }
+        }
+        gauges + &totals
     }
 
     fn of(&self, probe: Probe) -> Vec<Check> {
@@ -120,7 +158,7 @@ impl Health {
         let Some(check) = self.of(probe).into_iter().find(|check| check.name == name) else {
             return respond::page_not_found();
         };
-        match (check.run)().await {
+        match check.run(probe).await {
             Ok(()) => respond::bytes(200, PLAIN, "ok"),
             Err(why) => respond::text_error(500, &format!("internal server error: {why}")),
         }
@@ -138,7 +176,7 @@ impl Health {
                 let _ = writeln!(text, "[+]{name} excluded: ok");
                 continue;
             }
-            match (check.run)().await {
+            match check.run(probe).await {
                 Ok(()) => {
                     let _ = writeln!(text, "[+]{name} ok");
                 }
@@ -161,6 +199,34 @@ impl Health {
         let mut response = respond::bytes(200, PLAIN, body);
         response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         response
+    }
+}
+
+impl Pages for Health {
+    fn answer<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Option<Response>> {
+        Box::pin(async move {
+            let path = request.info.path.strip_prefix('/')?;
+            if path == "metrics/slis" {
+                return Some(respond::bytes(
+                    200,
+                    "text/plain; version=0.0.4; charset=utf-8",
+                    self.indicators(),
+                ));
+            }
+            let probe = Probe::of(path.split('/').next().unwrap_or_default())?;
+            Some(match path[probe.name().len()..].strip_prefix('/') {
+                None => self.all(probe, &Query::parse(request.query())).await,
+                Some(name) => self.one(probe, name).await,
+            })
+        })
+    }
+
+    fn paths(&self) -> Vec<String> {
+        let probes = Probe::ALL.into_iter().flat_map(|probe| {
+            let of = self.of(probe).into_iter().map(move |check| format!("/{}/{}", probe.name(), check.name));
+            std::iter::once(format!("/{}", probe.name())).chain(of)
+        });
+        probes.chain(["/metrics/slis".to_owned()]).collect()
     }
 }
 
@@ -206,6 +272,7 @@ mod tests {
             ("/readyz?exclude=poststarthook/x", Some((200, "ok"))),
             ("/readyz/poststarthook/x", Some((500, "internal server error: not finished\n"))),
             ("/livezz", None),
+            ("/livez-more", None),
             ("/", None),
         ];
         for (address, expected) in table {
@@ -222,11 +289,27 @@ mod tests {
         }
     }
 
-    #[test]
-    fn paths() {
-        assert_eq!(
-            Health::new().paths(),
-            ["/healthz", "/healthz/ping", "/livez", "/livez/ping", "/readyz", "/readyz/ping"]
+    #[tokio::test]
+    async fn indicators_and_paths() {
+        let health = Health::new();
+        health.answer(&request("/livez")).await;
+        health.answer(&request("/livez/ping")).await;
+        let text = health.indicators();
+        assert!(text.contains("kubernetes_healthcheck{name=\"ping\",type=\"livez\"} 1\n"));
+        assert!(
+            text.contains(
+                "kubernetes_healthchecks_total{name=\"ping\",status=\"success\",type=\"livez\"} 2\n"
+            )
         );
+        let paths = [
+            "/healthz",
+            "/healthz/ping",
+            "/livez",
+            "/livez/ping",
+            "/readyz",
+            "/readyz/ping",
+            "/metrics/slis",
+        ];
+        assert_eq!(health.paths(), paths);
     }
 }

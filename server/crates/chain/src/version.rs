@@ -3,10 +3,12 @@
 use apiwright_json::{Object, Value};
 use apiwright_meta::Status;
 use apiwright_meta::status::Reason;
+use futures::future::BoxFuture;
 use http::Method;
 
 use crate::body::Response;
 use crate::negotiate::{accept, parse_accept};
+use crate::pages::Pages;
 use crate::request::Request;
 use crate::respond;
 
@@ -38,8 +40,20 @@ pub fn git_version() -> String {
     format!("v1.{MINOR}.0+apiwright.{}", env!("CARGO_PKG_VERSION"))
 }
 
-/// The answer to a request for `/version` or below; `None` for other paths.
-pub fn answer(request: &Request) -> Option<Response> {
+/// Answers `/version` and what is below it.
+pub struct VersionPage;
+
+impl Pages for VersionPage {
+    fn answer<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Option<Response>> {
+        Box::pin(std::future::ready(answer(request)))
+    }
+
+    fn paths(&self) -> Vec<String> {
+        vec!["/version".into()]
+    }
+}
+
+fn answer(request: &Request) -> Option<Response> {
     let rest = request.info.path.strip_prefix("/version")?;
     let head = &request.head;
     Some(match rest {

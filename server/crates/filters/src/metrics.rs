@@ -14,9 +14,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use apiwright_chain::{Body, RequestInfo, Response};
+use apiwright_chain::{Body, Pages, Request, RequestInfo, Response, respond};
 use bytes::Bytes;
 use futures::Stream;
+use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 use hashbrown::HashTable;
 
@@ -117,6 +118,19 @@ impl Metrics {
         let rehash = |series: &Arc<Series>| self.hasher.hash_one(series.labels.borrow());
         let entry = known.entry(hash, |series| series.labels.is(labels), rehash);
         Arc::clone(entry.or_insert_with(|| Arc::new(Series::new(labels))).get())
+    }
+}
+
+impl Pages for Metrics {
+    fn answer<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Option<Response>> {
+        let ours = request.info.path == "/metrics";
+        Box::pin(std::future::ready(
+            ours.then(|| respond::bytes(200, "text/plain; version=0.0.4; charset=utf-8", self.render())),
+        ))
+    }
+
+    fn paths(&self) -> Vec<String> {
+        vec!["/metrics".into()]
     }
 }
 

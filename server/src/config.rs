@@ -1,0 +1,389 @@
+//! What the flags mean together: files read, certificates made, the data directory ours.
+//!
+//! Everything that an operator can get wrong is found here, before anything is served, and said
+//! in one line that names the flag or the file.
+
+use std::fs::{self, File, TryLockError};
+use std::io::Write;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use apiwright_auth::{
+    Authentication, Authority, Authorization, Mode, Rbac, RequestHeader, TokenAuthenticator, TokenFile,
+};
+use apiwright_filters::Cors;
+use apiwright_registry::catalogue::{Catalogue, Version};
+use apiwright_storage::Storage;
+use apiwright_storage_embedded::Embedded;
+use apiwright_transport::{Certificates, KeyPair, Tls};
+
+use crate::flags::values::{AuthorizationMode, Switch};
+use crate::flags::{Flags, StorageEngine};
+use crate::pki::{self, Pki};
+
+/// Everything that the server needs to know, checked.
+pub struct Config {
+    /// What was said, for what needs no more checking.
+    pub flags: Flags,
+    /// The certificates that the server made.
+    pub pki: Pki,
+    /// Where to listen.
+    pub address: SocketAddr,
+    /// Tells who asks.
+    pub authentication: Arc<Authentication>,
+    /// Signs client certificates.
+    pub client_authority: Arc<Authority>,
+    /// What the server shows.
+    pub certificates: ServingCertificates,
+    /// What the handshake is done with.
+    pub tls: Arc<Tls>,
+    /// Web pages that may call.
+    pub cors: Option<Cors>,
+    /// Nobody else uses the data directory while this is held.
+    _lock: File,
+}
+
+/// The files that the server shows certificates from.
+#[derive(Clone, Debug)]
+pub struct ServingCertificates {
+    /// For everybody.
+    pub default: KeyPair,
+    /// For those who ask for some name.
+    pub by_name: Vec<KeyPair>,
+}
+
+impl Config {
+    /// Checks flags, reads what they name, makes what is missing.
+    ///
+    /// # Errors
+    /// One line about the first thing that is wrong.
+    pub fn prepare(flags: Flags) -> Result<Self, String> {
+        check_storage(&flags)?;
+        let lock = claim(&flags.data_dir)?;
+        let cert_dir = flags.cert_dir.clone().unwrap_or_else(|| flags.data_dir.join("pki"));
+        let (names, addresses) = own_names(&flags);
+        let pki = Pki::ensure(&cert_dir, &names, &addresses)?;
+        let certificates = serving_certificates(&flags, &pki);
+        let authorities: Vec<&Path> =
+            flags.client_ca_file.iter().map(PathBuf::as_path).chain([pki.authority.as_path()]).collect();
+        let client_authority = Arc::new(Authority::load(&authorities)?);
+        let authentication = Arc::new(authentication(&flags, &client_authority)?);
+        let tls = Tls::new(certificates.load()?, &client_authority.certificates())
+            .map_err(|error| format!("cannot use the serving certificate: {error}"))?;
+        let cors = match flags.cors_allowed_origins.as_slice() {
+            [] => None,
+            origins => Some(Cors::new(origins).map_err(|why| format!("--cors-allowed-origins: {why}"))?),
+        };
+        Ok(Self {
+            address: SocketAddr::new(flags.bind_address, flags.secure_port),
+            authentication,
+            client_authority,
+            certificates,
+            tls: Arc::new(tls),
+            cors,
+            pki,
+            flags,
+            _lock: lock,
+        })
+    }
+
+    /// Opens the store. Reads all of it.
+    ///
+    /// # Errors
+    /// When it cannot be used.
+    pub fn open_storage(&self) -> Result<Arc<dyn Storage>, String> {
+        let options = apiwright_storage_embedded::Options::default();
+        match self.engine() {
+            StorageEngine::Memory => Ok(Arc::new(Embedded::memory(options))),
+            StorageEngine::Embedded => match Embedded::open(self.flags.data_dir.join("store"), options) {
+                Ok(engine) => Ok(Arc::new(engine)),
+                Err(why) => Err(why.to_string()),
+            },
+            StorageEngine::Etcd => Err(NO_ETCD.into()),
+        }
+    }
+
+    fn engine(&self) -> StorageEngine {
+        self.flags.storage.unwrap_or(StorageEngine::Embedded)
+    }
+
+    /// Who decides about requests.
+    pub fn authorization(&self, rbac: &Arc<Rbac>) -> Authorization {
+        let modes = self.flags.authorization_mode.iter().map(|mode| match mode {
+            AuthorizationMode::AlwaysAllow => Mode::AlwaysAllow,
+            AuthorizationMode::AlwaysDeny => Mode::AlwaysDeny,
+            AuthorizationMode::Rbac => Mode::Rbac(Arc::clone(rbac)),
+        });
+        Authorization::new(modes.collect())
+    }
+
+    /// Which group versions are served: `--runtime-config`.
+    ///
+    /// # Errors
+    /// When it names what there is not.
+    pub fn serves(&self, catalogue: &Catalogue) -> Result<Box<dyn Fn(&Version) -> bool>, String> {
+        let switches = self.flags.runtime_config.clone();
+        for switch in &switches {
+            check_switch(switch, catalogue)?;
+        }
+        Ok(Box::new(move |version| is_served(&switches, &version.group, &version.name, version.served)))
+    }
+
+    /// The address that others are told: the advertised one, or the one listened on.
+    pub fn advertised(&self, bound: SocketAddr) -> SocketAddr {
+        let ip = self.flags.advertise_address.unwrap_or_else(|| local(bound.ip()));
+        SocketAddr::new(ip, bound.port())
+    }
+
+    /// Where the administrator's kubeconfig is.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.flags.data_dir.join("kubeconfig")
+    }
+
+    /// The certificates that a client must trust to trust the server.
+    pub fn server_authority(&self) -> PathBuf {
+        self.flags.tls_cert_file.clone().unwrap_or_else(|| self.pki.authority.clone())
+    }
+
+    /// The names that the server's own certificate has.
+    pub fn own_names(&self) -> (Vec<String>, Vec<IpAddr>) {
+        own_names(&self.flags)
+    }
+}
+
+impl ServingCertificates {
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// When one cannot be used.
+    pub fn load(&self) -> Result<Certificates, String> {
+        Certificates::load(&self.default, &self.by_name).map_err(|error| error.to_string())
+    }
+
+    /// All of the files.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        let pairs = std::iter::once(&self.default).chain(&self.by_name);
+        pairs.flat_map(|pair| [pair.certificate.as_path(), pair.key.as_path()])
+    }
+}
+
+/// The loopback address for one that stands for all.
+pub fn local(ip: IpAddr) -> IpAddr {
+    match ip {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::from([127, 0, 0, 1]),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::from(std::net::Ipv6Addr::LOCALHOST),
+        ip => ip,
+    }
+}
+
+const NO_ETCD: &str = "--storage=etcd: this binary speaks to no etcd; it has the engines embedded and memory";
+
+fn check_storage(flags: &Flags) -> Result<(), String> {
+    let named = [
+        ("--etcd-servers", !flags.etcd_servers.is_empty()),
+        ("--etcd-prefix", flags.etcd_prefix.is_some()),
+        ("--etcd-cafile", flags.etcd_cafile.is_some()),
+        ("--etcd-certfile", flags.etcd_certfile.is_some()),
+    ];
+    if flags.storage == Some(StorageEngine::Etcd) {
+        return Err(NO_ETCD.into());
+    }
+    match named.iter().find(|(_, is_named)| *is_named) {
+        Some((flag, _)) => {
+            Err(format!("{flag}: this binary speaks to no etcd; it keeps its data in --data-dir"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Makes the data directory and keeps others out of it.
+fn claim(dir: &Path) -> Result<File, String> {
+    pki::create_dir(dir)?;
+    let fail = |path: &Path, error: std::io::Error| {
+        format!("cannot use the data directory: {}: {error}", path.display())
+    };
+    // It lies in working directories, and nothing in it belongs in anybody's repository.
+    let ignore = dir.join(".gitignore");
+    if !ignore.exists() {
+        fs::write(&ignore, "*\n").map_err(|error| fail(&ignore, error))?;
+    }
+    let path = dir.join("lock");
+    let mut lock = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(&path)
+        .map_err(|error| fail(&path, error))?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let pid = fs::read_to_string(&path).unwrap_or_default();
+            let pid = if pid.trim().is_empty() { String::new() } else { format!(" (pid {})", pid.trim()) };
+            return Err(format!(
+                "another apiwright{pid} uses the data directory {}; stop it or choose another --data-dir",
+                dir.display()
+            ));
+        }
+        Err(TryLockError::Error(error)) => return Err(fail(&path, error)),
+    }
+    let written = lock.set_len(0).and_then(|()| writeln!(lock, "{}", std::process::id()));
+    written.map_err(|error| fail(&path, error))?;
+    Ok(lock)
+}
+
+/// By what names clients may call this server.
+fn own_names(flags: &Flags) -> (Vec<String>, Vec<IpAddr>) {
+    let mut names: Vec<String> = [
+        "localhost",
+        "kubernetes",
+        "kubernetes.default",
+        "kubernetes.default.svc",
+        "kubernetes.default.svc.cluster.local",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    if let Ok(name) = fs::read_to_string("/proc/sys/kernel/hostname") {
+        let name = name.trim().to_ascii_lowercase();
+        let is_dns = !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-.".contains(&byte));
+        if is_dns && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let mut addresses = vec![IpAddr::from([127, 0, 0, 1]), IpAddr::from(std::net::Ipv6Addr::LOCALHOST)];
+    let services = flags.service_cluster_ip_range.iter().map(|range| range.at(1));
+    let own =
+        std::iter::once(flags.bind_address).chain(flags.advertise_address).filter(|ip| !ip.is_unspecified());
+    for address in services.chain(own) {
+        if !addresses.contains(&address) {
+            addresses.push(address);
+        }
+    }
+    (names, addresses)
+}
+
+fn serving_certificates(flags: &Flags, pki: &Pki) -> ServingCertificates {
+    let default = match (&flags.tls_cert_file, &flags.tls_private_key_file) {
+        (Some(certificate), Some(key)) => {
+            KeyPair { certificate: certificate.clone(), key: key.clone(), names: Vec::new() }
+        }
+        _ => pki.serving.clone(),
+    };
+    ServingCertificates {
+        default,
+        by_name: flags.tls_sni_cert_key.iter().map(|pair| pair.0.clone()).collect(),
+    }
+}
+
+fn authentication(flags: &Flags, client_authority: &Arc<Authority>) -> Result<Authentication, String> {
+    let request_header = match &flags.requestheader_client_ca_file {
+        None => None,
+        Some(file) => Some(RequestHeader {
+            authority: Arc::new(Authority::load(&[file])?),
+            allowed_names: flags.requestheader_allowed_names.clone(),
+            username_headers: flags.requestheader_username_headers.clone(),
+            uid_headers: flags.requestheader_uid_headers.clone(),
+            group_headers: flags.requestheader_group_headers.clone(),
+            extra_header_prefixes: flags.requestheader_extra_headers_prefix.clone(),
+        }),
+    };
+    let mut tokens: Vec<Arc<dyn TokenAuthenticator>> = Vec::new();
+    if let Some(file) = &flags.token_auth_file {
+        tokens.push(Arc::new(TokenFile::load(file)?));
+    }
+    Ok(Authentication {
+        request_header,
+        client_authority: Some(Arc::clone(client_authority)),
+        tokens,
+        anonymous: flags.anonymous_auth,
+    })
+}
+
+fn check_switch(switch: &Switch, catalogue: &Catalogue) -> Result<(), String> {
+    let complain = |why: String| Err(format!("--runtime-config={}: {why}", switch.name));
+    match switch.name.split('/').collect::<Vec<_>>().as_slice() {
+        ["api", "all" | "ga" | "beta" | "alpha"] => Ok(()),
+        [_, _, _] => complain("single resources cannot be switched yet".into()),
+        ["v1"] | ["api", "v1"] => Ok(()),
+        [group, version] => match catalogue.groups.iter().find(|known| *known.name == **group) {
+            None => complain(format!("unknown api group {group}")),
+            Some(_) if catalogue.version(group, version).is_none() => {
+                complain(format!("{group} has no version {version}"))
+            }
+            Some(_) => Ok(()),
+        },
+        _ => complain("it is no group/version".into()),
+    }
+}
+
+/// The more a switch names, the more it counts.
+fn is_served(switches: &[Switch], group: &str, version: &str, default: bool) -> bool {
+    let last = |wanted: &dyn Fn(&str) -> bool| {
+        switches.iter().rev().find(|switch| wanted(&switch.name)).map(|switch| switch.on)
+    };
+    let maturity = match version {
+        _ if version.contains("alpha") => "api/alpha",
+        _ if version.contains("beta") => "api/beta",
+        _ => "api/ga",
+    };
+    let itself = |name: &str| {
+        if group.is_empty() {
+            name == version || name.strip_prefix("api/") == Some(version)
+        } else {
+            name.split_once('/') == Some((group, version))
+        }
+    };
+    last(&itself)
+        .or_else(|| last(&|name| name == maturity))
+        .or_else(|| last(&|name| name == "api/all"))
+        .unwrap_or(default)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flags::values::switch;
+
+    #[test]
+    fn the_more_a_switch_names_the_more_it_counts() {
+        for (text, group, version, default, expected) in [
+            ("", "apps", "v1", true, true),
+            ("api/all=false", "apps", "v1", true, false),
+            ("api/all=false,v1=true", "", "v1", true, true),
+            ("api/all=false,api/v1=true", "", "v1", true, true),
+            ("api/all=false,apps/v1=true", "apps", "v1", true, true),
+            ("apps/v1=true,api/all=false", "apps", "v1", true, true),
+            ("api/beta=true", "coordination.k8s.io", "v1beta1", false, true),
+            ("api/beta=true", "coordination.k8s.io", "v1alpha2", false, false),
+            ("api/all=true", "coordination.k8s.io", "v1alpha2", false, true),
+            ("api/all=true,api/alpha=false", "coordination.k8s.io", "v1alpha2", false, false),
+            ("apps/v1=false,apps/v1=true", "apps", "v1", true, true),
+        ] {
+            let switches: Vec<Switch> =
+                text.split(',').filter(|part| !part.is_empty()).map(|part| switch(part).unwrap()).collect();
+            assert_eq!(is_served(&switches, group, version, default), expected, "{text} {group}/{version}");
+        }
+    }
+
+    #[test]
+    fn a_data_directory_is_one_servers() {
+        let dir = tempfile::tempdir().unwrap();
+        let first = claim(dir.path()).unwrap();
+        let why = claim(dir.path()).unwrap_err();
+        let pid = std::process::id();
+        let path = dir.path().display();
+        assert_eq!(
+            why,
+            format!(
+                "another apiwright (pid {pid}) uses the data directory {path}; stop it or choose another --data-dir"
+            )
+        );
+        drop(first);
+        assert!(claim(dir.path()).is_ok());
+        let file = dir.path().join("file");
+        fs::write(&file, "").unwrap();
+        assert!(claim(&file).unwrap_err().contains(&file.display().to_string()));
+    }
+}

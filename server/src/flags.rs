@@ -1,0 +1,417 @@
+//! The command line: kube-apiserver's names and syntax, and a few of our own.
+//!
+//! Turns arguments into [`Flags`], whose values are well-formed; what they mean together is the
+//! configuration's business. Invariant: no flag is ignored. One that kube-apiserver has and we do
+//! not is refused by name, one that nobody has with the nearest that somebody has.
+
+mod refused;
+pub mod values;
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::BoolishValueParser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ArgAction, Parser, ValueEnum};
+
+use values::{Cidr, PortRange, Switch};
+
+/// What `--help` says above the flags.
+const ABOUT: &str = "A Kubernetes-compatible API server in one binary.
+
+Without any flag it makes its certificates, its store and an administrator's kubeconfig in ./.apiwright,
+and serves on https://127.0.0.1:6443. Flags have kube-apiserver's names and syntax.";
+
+/// Everything that can be said on the command line.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "apiwright", version, about = ABOUT, max_term_width = 120, disable_help_subcommand = true)]
+pub struct Flags {
+    /// Where everything is kept that the server makes itself.
+    ///
+    /// In the working directory, so that two projects have two clusters and none is hidden in a home directory.
+    #[arg(long, value_name = "DIR", default_value = ".apiwright", help_heading = "Storage")]
+    pub data_dir: PathBuf,
+    /// The store: `embedded` (a file in the data directory), `memory` (gone at exit), or `etcd`.
+    #[arg(long, value_enum, value_name = "ENGINE", help_heading = "Storage")]
+    pub storage: Option<StorageEngine>,
+    /// How long events are kept.
+    #[arg(long, value_name = "DURATION", default_value = "1h0m0s", value_parser = values::duration, help_heading = "Storage")]
+    pub event_ttl: Duration,
+    /// The members of an etcd cluster, comma-separated URLs; implies --storage=etcd.
+    #[arg(long, value_name = "URLS", value_delimiter = ',', help_heading = "Storage")]
+    pub etcd_servers: Vec<String>,
+    /// What all keys in etcd begin with.
+    #[arg(long, value_name = "PREFIX", help_heading = "Storage")]
+    pub etcd_prefix: Option<String>,
+    /// Signs the etcd members' certificates.
+    #[arg(long, value_name = "FILE", help_heading = "Storage")]
+    pub etcd_cafile: Option<PathBuf>,
+    /// Our certificate for etcd.
+    #[arg(long, value_name = "FILE", requires = "etcd_keyfile", help_heading = "Storage")]
+    pub etcd_certfile: Option<PathBuf>,
+    /// Its key.
+    #[arg(long, value_name = "FILE", requires = "etcd_certfile", help_heading = "Storage")]
+    pub etcd_keyfile: Option<PathBuf>,
+
+    /// The address to listen on.
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1", help_heading = "Serving")]
+    pub bind_address: IpAddr,
+    /// The port to listen on; 0 takes any free one.
+    #[arg(long, value_name = "PORT", default_value_t = 6443, help_heading = "Serving")]
+    pub secure_port: u16,
+    /// The address that others reach this server at; the bind address unless that is all of them.
+    #[arg(long, value_name = "IP", help_heading = "Serving")]
+    pub advertise_address: Option<IpAddr>,
+    /// Where certificates and keys are kept that the server makes itself [default: <data-dir>/pki].
+    #[arg(long, value_name = "DIR", help_heading = "Serving")]
+    pub cert_dir: Option<PathBuf>,
+    /// The serving certificate, with any intermediate ones; made if absent.
+    #[arg(long, value_name = "FILE", requires = "tls_private_key_file", help_heading = "Serving")]
+    pub tls_cert_file: Option<PathBuf>,
+    /// Its key.
+    #[arg(long, value_name = "FILE", requires = "tls_cert_file", help_heading = "Serving")]
+    pub tls_private_key_file: Option<PathBuf>,
+    /// Another certificate and key, for some names: `cert,key` or `cert,key:name,*.name`. May be repeated.
+    #[arg(long, value_name = "PAIR", value_parser = values::sni, action = ArgAction::Append, help_heading = "Serving")]
+    pub tls_sni_cert_key: Vec<values::SniPair>,
+    /// Web pages that may call: regular expressions for their origins. May be repeated.
+    #[arg(long, value_name = "REGEX", value_delimiter = ',', help_heading = "Serving")]
+    pub cors_allowed_origins: Vec<String>,
+    /// How many reads may be under way at once; 0 for any number.
+    #[arg(long, value_name = "N", default_value_t = 400, help_heading = "Serving")]
+    pub max_requests_inflight: usize,
+    /// How many writes may be under way at once; 0 for any number.
+    #[arg(long, value_name = "N", default_value_t = 200, help_heading = "Serving")]
+    pub max_mutating_requests_inflight: usize,
+    /// How long a request may take that does not say, watches aside.
+    #[arg(long, value_name = "DURATION", default_value = "1m0s", value_parser = values::duration, help_heading = "Serving")]
+    pub request_timeout: Duration,
+    /// How many seconds a watch lasts at least that does not say; at most twice as many.
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800, help_heading = "Serving")]
+    pub min_request_timeout: u64,
+    /// How long to go on serving after a signal, not ready any more, before draining.
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = values::duration, help_heading = "Serving")]
+    pub shutdown_delay_duration: Duration,
+
+    /// Whether requests without credentials are system:anonymous's.
+    #[arg(long, value_name = "BOOL", default_value = "true", help_heading = "Authentication", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new(), action = ArgAction::Set)]
+    pub anonymous_auth: bool,
+    /// Signs client certificates, besides the authority in the data directory.
+    #[arg(long, value_name = "FILE", help_heading = "Authentication")]
+    pub client_ca_file: Option<PathBuf>,
+    /// Tokens: lines of `token,user,uid,"group1,group2"`.
+    #[arg(long, value_name = "FILE", help_heading = "Authentication")]
+    pub token_auth_file: Option<PathBuf>,
+    /// Who issues service accounts' tokens; the first signs, all are accepted.
+    #[arg(long, value_name = "URL", default_value = "https://kubernetes.default.svc.cluster.local", action = ArgAction::Append, help_heading = "Authentication")]
+    pub service_account_issuer: Vec<String>,
+    /// Public (or private) keys that service accounts' tokens are verified with. May be repeated.
+    #[arg(long, value_name = "FILE", action = ArgAction::Append, help_heading = "Authentication")]
+    pub service_account_key_file: Vec<PathBuf>,
+    /// The private key that signs service accounts' tokens; made if absent.
+    #[arg(long, value_name = "FILE", help_heading = "Authentication")]
+    pub service_account_signing_key_file: Option<PathBuf>,
+    /// Whom tokens are for [default: the issuers].
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Authentication")]
+    pub api_audiences: Vec<String>,
+    /// Signs the certificates of front proxies, whose word for who asks is taken.
+    #[arg(long, value_name = "FILE", help_heading = "Authentication")]
+    pub requestheader_client_ca_file: Option<PathBuf>,
+    /// Common names that front proxies may have; any if empty.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Authentication")]
+    pub requestheader_allowed_names: Vec<String>,
+    /// Headers with the user's name.
+    #[arg(
+        long,
+        value_name = "HEADERS",
+        value_delimiter = ',',
+        default_value = "X-Remote-User",
+        help_heading = "Authentication"
+    )]
+    pub requestheader_username_headers: Vec<String>,
+    /// Headers with the user's uid.
+    #[arg(long, value_name = "HEADERS", value_delimiter = ',', help_heading = "Authentication")]
+    pub requestheader_uid_headers: Vec<String>,
+    /// Headers with the user's groups.
+    #[arg(
+        long,
+        value_name = "HEADERS",
+        value_delimiter = ',',
+        default_value = "X-Remote-Group",
+        help_heading = "Authentication"
+    )]
+    pub requestheader_group_headers: Vec<String>,
+    /// What headers with the user's other attributes begin with.
+    #[arg(
+        long,
+        value_name = "PREFIXES",
+        value_delimiter = ',',
+        default_value = "X-Remote-Extra-",
+        help_heading = "Authentication"
+    )]
+    pub requestheader_extra_headers_prefix: Vec<String>,
+
+    /// Who decides, in order: AlwaysAllow, AlwaysDeny, RBAC.
+    #[arg(long, value_name = "MODES", value_delimiter = ',', default_value = "RBAC", value_parser = values::mode, help_heading = "Authorization")]
+    pub authorization_mode: Vec<values::AuthorizationMode>,
+
+    /// Groups, versions and resources to serve or not: `api/beta=true,apps/v1=false`.
+    #[arg(long, value_name = "PAIRS", value_delimiter = ',', value_parser = values::switch, help_heading = "API")]
+    pub runtime_config: Vec<Switch>,
+    /// Features to switch: `Name=true`.
+    #[arg(long, value_name = "PAIRS", value_delimiter = ',', value_parser = values::feature_gate, help_heading = "API")]
+    pub feature_gates: Vec<Switch>,
+    /// Admission plugins to switch on besides those that are.
+    #[arg(long, value_name = "PLUGINS", value_delimiter = ',', help_heading = "API")]
+    pub enable_admission_plugins: Vec<String>,
+    /// Admission plugins to switch off.
+    #[arg(long, value_name = "PLUGINS", value_delimiter = ',', help_heading = "API")]
+    pub disable_admission_plugins: Vec<String>,
+    /// Where services' cluster IPs are from; two ranges for both families.
+    #[arg(long, value_name = "CIDR", value_delimiter = ',', default_value = "10.0.0.0/24", value_parser = Cidr::parse, help_heading = "API")]
+    pub service_cluster_ip_range: Vec<Cidr>,
+    /// Where services' node ports are from.
+    #[arg(long, value_name = "PORTS", default_value = "30000-32767", value_parser = PortRange::parse, help_heading = "API")]
+    pub service_node_port_range: PortRange,
+    /// Seconds that pods without a toleration of their own stay on a node that is not ready.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, help_heading = "API")]
+    pub default_not_ready_toleration_seconds: i64,
+    /// Seconds that pods without a toleration of their own stay on a node that cannot be reached.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, help_heading = "API")]
+    pub default_unreachable_toleration_seconds: i64,
+    /// Our certificate for aggregated API servers; made if absent.
+    #[arg(long, value_name = "FILE", requires = "proxy_client_key_file", help_heading = "API")]
+    pub proxy_client_cert_file: Option<PathBuf>,
+    /// Its key.
+    #[arg(long, value_name = "FILE", requires = "proxy_client_cert_file", help_heading = "API")]
+    pub proxy_client_key_file: Option<PathBuf>,
+    /// Controllers to run: `*` for those that run by default, `name` for one more, `-name` for one less.
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        default_value = "*",
+        allow_hyphen_values = true,
+        help_heading = "API"
+    )]
+    pub controllers: Vec<String>,
+
+    /// How much is logged: 0 for what needs attention, 2 for what happens, 4 for debugging, 6 for everything.
+    #[arg(short = 'v', long = "v", value_name = "LEVEL", default_value_t = 0, help_heading = "Logging")]
+    pub v: u8,
+    /// How it is logged.
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text", help_heading = "Logging")]
+    pub logging_format: LoggingFormat,
+}
+
+/// An engine's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StorageEngine {
+    /// A file in the data directory.
+    Embedded,
+    /// Gone at exit.
+    Memory,
+    /// A cluster.
+    Etcd,
+}
+
+/// A form of log lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LoggingFormat {
+    /// For people.
+    Text,
+    /// For machines.
+    Json,
+}
+
+/// What came of reading the command line.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Flags to start with.
+    Start(Box<Flags>),
+    /// A text to print instead: help or version.
+    Print(String),
+}
+
+impl Flags {
+    /// Reads arguments, the program's name aside.
+    ///
+    /// # Errors
+    /// One line about the first that is wrong.
+    pub fn read<S: Into<String>>(arguments: impl IntoIterator<Item = S>) -> Result<Outcome, String> {
+        let arguments = refused::without_harmless(arguments.into_iter().map(Into::into).collect())?;
+        let program = std::iter::once("apiwright".to_owned());
+        match Self::try_parse_from(program.chain(arguments)) {
+            Ok(flags) => Ok(Outcome::Start(Box::new(flags))),
+            Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+                Ok(Outcome::Print(error.render().ansi().to_string()))
+            }
+            Err(error) => Err(line(&error)),
+        }
+    }
+}
+
+/// One line for clap's several.
+fn line(error: &clap::Error) -> String {
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        Some(ContextValue::Strings(texts)) => texts.first().map(String::as_str),
+        _ => None,
+    };
+    let argument = context(ContextKind::InvalidArg).map(|text| text.split([' ', '=']).next().unwrap_or(text));
+    let value = context(ContextKind::InvalidValue);
+    match (error.kind(), argument) {
+        (ErrorKind::UnknownArgument, Some(argument)) if !argument.starts_with('-') => {
+            format!("unexpected argument {argument:?}: everything is a flag")
+        }
+        (ErrorKind::UnknownArgument, Some(argument)) => {
+            let known = Flags::names();
+            match refused::nearest(argument, known.iter().map(String::as_str)) {
+                Some(near) => format!("unknown flag {argument} (did you mean {near}?)"),
+                None => format!("unknown flag {argument} (--help lists all)"),
+            }
+        }
+        (ErrorKind::InvalidValue | ErrorKind::ValueValidation, Some(argument)) => {
+            let why = std::error::Error::source(error).map(ToString::to_string).or_else(|| {
+                match error.get(ContextKind::ValidValue) {
+                    Some(ContextValue::Strings(valid)) if !valid.is_empty() => {
+                        Some(format!("it is one of {}", valid.join(", ")))
+                    }
+                    _ => None,
+                }
+            });
+            match (value, why) {
+                (Some(""), None) | (None, None) => format!("{argument} needs a value"),
+                (Some(value), Some(why)) => format!("{argument}={value}: {why}"),
+                (Some(value), None) => format!("{argument}={value} is not possible"),
+                (None, Some(why)) => format!("{argument}: {why}"),
+            }
+        }
+        (ErrorKind::ArgumentConflict, Some(argument)) => format!("{argument} is given more than once"),
+        (ErrorKind::NoEquals, Some(argument)) => format!("{argument} takes its value behind an equals sign"),
+        (ErrorKind::MissingRequiredArgument, Some(argument)) => {
+            format!("{argument} is missing: it goes with its pair")
+        }
+        _ => error.to_string().lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned(),
+    }
+}
+
+impl Flags {
+    fn names() -> Vec<String> {
+        use clap::CommandFactory;
+        let command = Self::command();
+        command
+            .get_arguments()
+            .filter_map(|argument| argument.get_long())
+            .map(|name| format!("--{name}"))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(arguments: &[&str]) -> Result<Flags, String> {
+        match Flags::read(arguments.iter().copied())? {
+            Outcome::Start(flags) => Ok(*flags),
+            Outcome::Print(text) => Err(text),
+        }
+    }
+
+    #[test]
+    fn both_syntaxes() {
+        for arguments in [
+            &[
+                "--secure-port=7443",
+                "--anonymous-auth=false",
+                "--controllers=-*",
+                "-v=4",
+                "--authorization-mode=AlwaysDeny,RBAC",
+            ][..],
+            &[
+                "--secure-port",
+                "7443",
+                "--anonymous-auth=false",
+                "--controllers",
+                "-*",
+                "--v",
+                "4",
+                "--authorization-mode",
+                "AlwaysDeny,RBAC",
+            ],
+        ] {
+            let flags = read(arguments).unwrap();
+            assert_eq!((flags.secure_port, flags.anonymous_auth, flags.v), (7443, false, 4));
+            assert_eq!(flags.controllers, ["-*"]);
+            assert_eq!(
+                flags.authorization_mode,
+                [values::AuthorizationMode::AlwaysDeny, values::AuthorizationMode::Rbac]
+            );
+        }
+        assert!(read(&["--anonymous-auth"]).unwrap().anonymous_auth);
+        assert_eq!(read(&[]).unwrap().request_timeout, Duration::from_mins(1));
+    }
+
+    #[test]
+    fn faults_are_one_line() {
+        for (arguments, expected) in [
+            (&["--bind-adress=::"][..], "unknown flag --bind-adress (did you mean --bind-address?)"),
+            (&["--zzz"], "unknown flag --zzz (--help lists all)"),
+            (&["serve"], "unexpected argument \"serve\": everything is a flag"),
+            (&["--secure-port=x"], "--secure-port=x: invalid digit found in string"),
+            (&["--bind-address=here"], "--bind-address=here: invalid IP address syntax"),
+            (&["--request-timeout=60"], "--request-timeout=60: time: missing unit in duration \"60\""),
+            (&["--storage=tape"], "--storage=tape: it is one of embedded, memory, etcd"),
+            (
+                &["--authorization-mode=Node,RBAC"],
+                "--authorization-mode=Node: Node is not supported yet; AlwaysAllow, AlwaysDeny and RBAC are",
+            ),
+            (
+                &["--authorization-mode=Rbac"],
+                "--authorization-mode=Rbac: there is no such mode; AlwaysAllow, AlwaysDeny and RBAC are supported",
+            ),
+            (&["--tls-cert-file=x"], "--tls-private-key-file is missing: it goes with its pair"),
+            (&["--secure-port"], "--secure-port needs a value"),
+            (
+                &["--oidc-issuer-url=https://x"],
+                "--oidc-issuer-url is not supported yet: OpenID Connect tokens are not accepted",
+            ),
+            (&["--audit-log-path", "-"], "--audit-log-path is not supported yet: there is no audit log"),
+            (
+                &["--service-cluster-ip-range=10.0.0.1"],
+                "--service-cluster-ip-range=10.0.0.1: it is no CIDR, like 10.0.0.0/24",
+            ),
+            (
+                &["--service-node-port-range=9-1"],
+                "--service-node-port-range=9-1: it is no range of ports, like 30000-32767",
+            ),
+        ] {
+            let error = read(arguments).unwrap_err();
+            assert_eq!(error, expected, "{arguments:?}");
+        }
+    }
+
+    #[test]
+    fn flags_that_say_what_is_so_anyway_are_taken() {
+        for argument in [
+            "--allow-privileged=true",
+            "--allow-privileged",
+            "--profiling=false",
+            "--watch-cache=true",
+            "--storage-backend=etcd3",
+        ] {
+            assert!(read(&[argument]).is_ok(), "{argument}");
+        }
+        assert!(read(&["--storage-media-type", "application/json", "--secure-port", "1"]).is_ok());
+    }
+
+    #[test]
+    fn help_has_headings() {
+        let help = read(&["--help"]).unwrap_err();
+        for heading in ["Storage", "Serving", "Authentication", "Authorization", "API", "Logging"] {
+            assert!(help.contains(heading), "{heading}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The health checks that `chain.yaml` names, and what each looks at.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use apiwright_chain::spec::ProbeSpec;
+use apiwright_chain::{Drain, Health, Probe};
+use apiwright_storage::Storage;
+
+/// How far the start has come.
+#[derive(Default)]
+pub struct Progress {
+    /// Whether roles and bindings have been read.
+    pub is_synced: AtomicBool,
+    /// Whether a signal has told us to stop.
+    pub is_stopping: AtomicBool,
+    hooks: Mutex<Vec<&'static str>>,
+}
+
+impl Progress {
+    /// A post-start hook has succeeded.
+    pub fn finish(&self, hook: &'static str) {
+        self.hooks.lock().unwrap_or_else(PoisonError::into_inner).push(hook);
+    }
+
+    fn has_finished(&self, hook: &str) -> bool {
+        self.hooks.lock().unwrap_or_else(PoisonError::into_inner).contains(&hook)
+    }
+}
+
+/// The checks.
+///
+/// # Errors
+/// When the spec names one that nobody knows.
+pub fn health(
+    specs: &'static [ProbeSpec],
+    storage: &Arc<dyn Storage>,
+    progress: &Arc<Progress>,
+    drain: &Drain,
+) -> Result<Health, String> {
+    let health = Health::default();
+    for spec in specs {
+        let probes: Vec<Probe> = spec.asked_by.iter().filter_map(|name| Probe::of(name)).collect();
+        let progress = Arc::clone(progress);
+        match spec.name {
+            "ping" | "log" => health.add(spec.name, &probes, || Ok(())),
+            "etcd" | "etcd-readiness" => {
+                let storage = Arc::clone(storage);
+                let check = move || -> futures::future::BoxFuture<'static, Result<(), String>> {
+                    let storage = Arc::clone(&storage);
+                    Box::pin(async move { storage.health().await.map_err(|why| why.to_string()) })
+                };
+                health.add_async(spec.name, &probes, Arc::new(check));
+            }
+            "informer-sync" => health.add(spec.name, &probes, move || {
+                let is_synced = progress.is_synced.load(Ordering::Acquire);
+                if is_synced { Ok(()) } else { Err("roles and bindings have not been read".into()) }
+            }),
+            "shutdown" => {
+                let drain = drain.clone();
+                health.add(spec.name, &probes, move || {
+                    let stops = drain.has_begun() || progress.is_stopping.load(Ordering::Acquire);
+                    if stops { Err("process is shutting down".into()) } else { Ok(()) }
+                });
+            }
+            name => match name.strip_prefix("poststarthook/") {
+                Some(hook) => health.add(name, &probes, move || {
+                    if progress.has_finished(hook) { Ok(()) } else { Err("not finished".into()) }
+                }),
+                None => return Err(format!("chain.yaml names the probe {name}, which nobody knows")),
+            },
+        }
+    }
+    Ok(health)
+}

@@ -1,0 +1,234 @@
+//! The server's life: open, listen, start, serve, drain, close.
+
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime};
+
+use apiwright_auth::Rbac;
+use apiwright_chain::{Drain, Drainer, drain};
+use apiwright_filters::flow::NoFlows;
+use apiwright_filters::{Metrics, Stack};
+use apiwright_storage::Storage;
+use apiwright_transport::Listener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tracing::{error, info, warn};
+
+use crate::bootstrap::{self, Placeholders};
+use crate::chain::{self, Parts, Stores};
+use crate::config::Config;
+use crate::generated::{BOOTSTRAP, CHAIN, catalogue};
+use crate::kubeconfig;
+use crate::pki::Pki;
+use crate::probes::{self, Progress};
+
+/// How long requests may take to end once the drain has begun.
+const DRAIN_SECONDS_MAX: u64 = 60;
+/// How often certificate files are looked at.
+const RELOAD_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Serves until a signal comes and the drain is over.
+///
+/// # Errors
+/// One line about what kept the server from starting.
+pub async fn run(config: Config) -> Result<(), String> {
+    let listener = Listener::bind(config.address).await.map_err(|error| error.to_string())?;
+    let address = listener.address();
+    let config = Arc::new(config);
+    let storage = {
+        let config = Arc::clone(&config);
+        tokio::task::spawn_blocking(move || config.open_storage())
+            .await
+            .map_err(|error| error.to_string())??
+    };
+    let (drainer, drain) = drain();
+    let progress = Arc::new(Progress::default());
+    let rbac = Arc::new(Rbac::default());
+    let authorizer = Arc::new(config.authorization(&rbac));
+    let metrics = Arc::new(Metrics::default());
+    let health = Arc::new(probes::health(CHAIN.probes, &storage, &progress, &drain)?);
+
+    let assembled = chain::assemble(Parts {
+        storage: Arc::clone(&storage),
+        authorizer: Arc::clone(&authorizer) as _,
+        drain: drain.clone(),
+        serves: config.serves(catalogue())?,
+        enable_admission_plugins: config.flags.enable_admission_plugins.clone(),
+        disable_admission_plugins: config.flags.disable_admission_plugins.clone(),
+        watch_timeout_min: Duration::from_secs(config.flags.min_request_timeout),
+        address: config.advertised(address).to_string(),
+        pages: vec![
+            Arc::clone(&health) as _,
+            Arc::new(apiwright_chain::version::VersionPage),
+            Arc::clone(&metrics) as _,
+        ],
+    })?;
+    let server = assembled.server.prepare();
+    let stack = Stack::new(filters(&config, authorizer, metrics, drain.clone()), server.head());
+
+    let serving = tokio::spawn(listener.serve(
+        Arc::clone(&config.tls),
+        move |request, peer| Arc::clone(&stack).handle(request, peer),
+        drain.clone(),
+        Duration::from_secs(DRAIN_SECONDS_MAX),
+    ));
+    tokio::spawn(until_signal(drainer, Arc::clone(&progress), config.flags.shutdown_delay_duration)?);
+    start(&config, &storage, &assembled.stores, &rbac, &progress, &drain, address).await?;
+    server
+        .run_hooks(|name, outcome| match outcome {
+            Ok(()) => progress.finish(name),
+            Err(why) => error!(hook = name, %why, "a post-start hook failed"),
+        })
+        .await;
+    tokio::spawn(reload(Arc::clone(&config), drain));
+    announce(&config, address)?;
+
+    serving.await.map_err(|error| format!("serving failed: {error}"))?;
+    storage.close().await.map_err(|why| format!("cannot close the store: {why}"))
+}
+
+fn filters(
+    config: &Config,
+    authorizer: Arc<apiwright_auth::Authorization>,
+    metrics: Arc<Metrics>,
+    drain: Drain,
+) -> apiwright_filters::Config {
+    apiwright_filters::Config {
+        authentication: Arc::clone(&config.authentication),
+        authorizer,
+        flows: Arc::new(NoFlows),
+        metrics,
+        cors: config.cors.clone(),
+        request_timeout: config.flags.request_timeout,
+        reads_in_flight_max: config.flags.max_requests_inflight,
+        writes_in_flight_max: config.flags.max_mutating_requests_inflight,
+        drain,
+    }
+}
+
+/// What must be there before the server is ready: its first objects, and the rules in force.
+async fn start(
+    config: &Config,
+    storage: &Arc<dyn Storage>,
+    stores: &Stores,
+    rbac: &Arc<Rbac>,
+    progress: &Progress,
+    drain: &Drain,
+    address: SocketAddr,
+) -> Result<(), String> {
+    let ranges = &config.flags.service_cluster_ip_range;
+    let placeholders = Placeholders {
+        service_range: ranges.first().map(ToString::to_string).unwrap_or_default(),
+        service_range_first: ranges.first().map(|range| range.at(1).to_string()).unwrap_or_default(),
+        port: address.port(),
+    };
+    let made = bootstrap::ensure(BOOTSTRAP, &placeholders, catalogue(), |group, version, plural| {
+        stores.get(group, version, plural)
+    })
+    .await?;
+    info!(made, "bootstrap objects are there");
+    progress.finish("start-bootstrap-objects");
+    let loaded =
+        rbac.load(storage.as_ref()).await.map_err(|why| format!("cannot read roles and bindings: {why}"))?;
+    tokio::spawn(Arc::clone(rbac).follow(Arc::clone(storage), loaded, drain.clone()));
+    progress.is_synced.store(true, Ordering::Release);
+    Ok(())
+}
+
+/// Writes the kubeconfig and tells how to use it.
+fn announce(config: &Config, address: SocketAddr) -> Result<(), String> {
+    let server = SocketAddr::new(crate::config::local(address.ip()), address.port());
+    let path = config.kubeconfig();
+    kubeconfig::write(
+        &path,
+        &format!("https://{server}"),
+        &config.server_authority(),
+        &config.pki.admin.certificate,
+        &config.pki.admin.key,
+    )?;
+    let mut out = std::io::stdout();
+    // Whoever reads this may have gone; that is no reason to stop.
+    let _ =
+        writeln!(out, "kubectl --kubeconfig {} get namespaces", path.display()).and_then(|()| out.flush());
+    Ok(())
+}
+
+/// The first signal begins the drain, after the delay that lets others notice; a second one ends
+/// the process at once.
+fn until_signal(
+    drainer: Drainer,
+    progress: Arc<Progress>,
+    delay: Duration,
+) -> Result<impl Future<Output = ()> + Send + 'static, String> {
+    let listen = |kind| signal(kind).map_err(|error| format!("cannot listen for signals: {error}"));
+    let mut signals = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+    Ok(async move {
+        next(&mut signals).await;
+        info!("stopping; a second signal ends the process at once");
+        progress.is_stopping.store(true, Ordering::Release);
+        tokio::spawn(async move {
+            next(&mut signals).await;
+            std::process::exit(1);
+        });
+        tokio::time::sleep(delay).await;
+        drainer.begin();
+    })
+}
+
+async fn next((interrupt, terminate): &mut (Signal, Signal)) {
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+/// Takes changed certificate files, and renews our own before they expire.
+async fn reload(config: Arc<Config>, mut drain: Drain) {
+    let mut seen = times(&config);
+    let mut interval = tokio::time::interval(RELOAD_INTERVAL);
+    let mut rounds = 0_u32;
+    loop {
+        tokio::select! {
+            _ = interval.tick() => {}
+            () = drain.begun() => return,
+        }
+        rounds = rounds.wrapping_add(1);
+        // Twice a day or so.
+        if rounds.is_multiple_of(4096) {
+            renew(&config);
+        }
+        let now = times(&config);
+        if now == seen {
+            continue;
+        }
+        seen = now;
+        let authority = config.client_authority.reload().map(|_| ());
+        let replaced = config.certificates.load().and_then(|certificates| {
+            config
+                .tls
+                .replace(certificates, &config.client_authority.certificates())
+                .map_err(|error| error.to_string())
+        });
+        match authority.and(replaced) {
+            Ok(()) => info!("certificates reloaded"),
+            Err(why) => warn!(%why, "changed certificates are not taken"),
+        }
+    }
+}
+
+fn renew(config: &Config) {
+    let (names, addresses) = config.own_names();
+    let Some(dir) = config.pki.authority.parent() else { return };
+    if let Err(why) = Pki::ensure(dir, &names, &addresses) {
+        warn!(%why, "cannot renew certificates");
+    }
+}
+
+fn times(config: &Config) -> Vec<Option<SystemTime>> {
+    let authorities =
+        config.flags.client_ca_file.iter().map(PathBuf::as_path).chain([config.pki.authority.as_path()]);
+    let files = config.certificates.files().chain(authorities);
+    files.map(|file| std::fs::metadata(file).and_then(|metadata| metadata.modified()).ok()).collect()
+}
