@@ -13,6 +13,14 @@ use crate::hooks::shared::cells::{self, NONE};
 pub struct Node;
 
 impl Hooks for Node {
+    /// What a node has, it can give away, until it says otherwise.
+    fn default(&self, object: &mut Value) {
+        let Some(status) = object.at_mut(&["status"]).and_then(Value::as_object_mut) else { return };
+        if let Some(capacity) = status.get("capacity").cloned() {
+            status.entry("allocatable", || capacity);
+        }
+    }
+
     fn cell(&self, column: &str, object: &Value) -> Value {
         match column {
             "Status" => status(object).into(),

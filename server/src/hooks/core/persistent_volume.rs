@@ -1,7 +1,7 @@
 //! PersistentVolumes.
 
 use apiwright_json::Value;
-use apiwright_meta::object;
+use apiwright_meta::{object, time};
 use apiwright_registry::Hooks;
 use apiwright_registry::hooks::WriteContext;
 
@@ -14,7 +14,20 @@ pub struct PersistentVolume;
 impl Hooks for PersistentVolume {
     fn prepare_create(&self, _context: WriteContext<'_>, object: &mut Value) {
         if let Some(object) = object.as_object_mut() {
-            object.object("status").insert("phase", "Pending");
+            let status = object.object("status");
+            status.insert("phase", "Pending");
+            status.insert("lastPhaseTransitionTime", time::now());
+        }
+    }
+
+    /// Remembers when the phase changed, unless the writer says.
+    fn prepare_update(&self, _context: WriteContext<'_>, object: &mut Value, old: &Value) {
+        let moment = ["status", "lastPhaseTransitionTime"];
+        let changed = object.text_at(&["status", "phase"]) != old.text_at(&["status", "phase"]);
+        if changed && object.text_at(&moment) == old.text_at(&moment)
+            && let Some(object) = object.as_object_mut()
+        {
+            object.object("status").insert("lastPhaseTransitionTime", time::now());
         }
     }
 

@@ -2,7 +2,6 @@
 
 use apiwright_json::{Object, Value};
 use apiwright_registry::Hooks;
-use apiwright_registry::hooks::WriteContext;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as STANDARD;
 
@@ -14,11 +13,7 @@ pub struct Secret;
 
 impl Hooks for Secret {
     /// `stringData` is written only: it ends up in `data`.
-    fn prepare_create(&self, _context: WriteContext<'_>, object: &mut Value) {
-        fold_string_data(object);
-    }
-
-    fn prepare_update(&self, _context: WriteContext<'_>, object: &mut Value, _old: &Value) {
+    fn default(&self, object: &mut Value) {
         fold_string_data(object);
     }
 
