@@ -15,7 +15,7 @@ pub fn validate_conditions(conditions: Option<&Value>, path: &Path) -> ErrorList
     for (at, condition) in conditions.and_then(Value::as_array).into_iter().flatten().enumerate() {
         let (path, name) = (path.index(at), condition.text_at(&["type"]));
         if types.contains(&name) {
-            errors.duplicate(path.clone(), quoted(name));
+            errors.duplicate(path.child("type"), quoted(name));
         } else {
             types.push(name);
         }
@@ -28,14 +28,10 @@ pub fn validate_conditions(conditions: Option<&Value>, path: &Path) -> ErrorList
 pub fn validate_condition(condition: &Value, path: &Path) -> ErrorList {
     let mut errors = ErrorList::new();
     let text = |member: &str| condition.text_at(&[member]);
-    match text("type") {
-        "" => errors.required(path.child("type"), "is required"),
-        name => errors.invalid_each(&path.child("type"), name, names::qualified_name(name)),
-    }
-    match text("status") {
-        "" => errors.required(path.child("status"), ""),
-        "True" | "False" | "Unknown" => {}
-        other => errors.not_supported(path.child("status"), quoted(other), &["False", "True", "Unknown"]),
+    errors.invalid_each(&path.child("type"), text("type"), names::qualified_name(text("type")));
+    let status = text("status");
+    if !matches!(status, "True" | "False" | "Unknown") {
+        errors.not_supported(path.child("status"), quoted(status), &["False", "True", "Unknown"]);
     }
     let generation = condition.get("observedGeneration").and_then(Value::as_i64).unwrap_or_default();
     if generation < 0 {
@@ -72,15 +68,15 @@ mod tests {
                 "[]",
             ),
             (
-                r#"[{"observedGeneration":-1}]"#,
-                "[c[0].type: Required value: is required, c[0].status: Required value, c[0].observedGeneration: \
-                 Invalid value: -1: must be greater than or equal to zero, c[0].lastTransitionTime: Required value, \
-                 c[0].reason: Required value]",
+                r#"[{"type":"A","observedGeneration":-1}]"#,
+                "[c[0].status: Unsupported value: \"\": supported values: \"False\", \"True\", \"Unknown\", \
+                 c[0].observedGeneration: Invalid value: -1: must be greater than or equal to zero, \
+                 c[0].lastTransitionTime: Required value, c[0].reason: Required value]",
             ),
             (
                 r#"[{"type":"A","status":"Yes","lastTransitionTime":"t","reason":"R"},{"type":"A","status":"True","lastTransitionTime":"t","reason":"R"}]"#,
-                "[c[0].status: Unsupported value: \"Yes\": supported values: \"False\", \"True\", \"Unknown\", c[1]: \
-                 Duplicate value: \"A\"]",
+                "[c[0].status: Unsupported value: \"Yes\": supported values: \"False\", \"True\", \"Unknown\", \
+                 c[1].type: Duplicate value: \"A\"]",
             ),
         ];
         for (text, expected) in table {

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use apiwright_json::{Object, Value};
 
 use super::{EMPTY, OwnerReference, items};
-use crate::field::{ErrorList, Kind, Path, go_value, is_print, quoted};
+use crate::field::{ErrorList, Path, go_value, is_print, quoted};
 use crate::gvk::GroupVersion;
 use crate::labels::validate_labels;
 use crate::names::{self, NameCheck};
@@ -20,7 +20,6 @@ pub const ANNOTATIONS_BYTES_MAX: usize = 256 * 1024;
 const FIELD_MANAGER_BYTES_MAX: usize = 128;
 const SUBRESOURCE_BYTES_MAX: usize = 256;
 const IMMUTABLE: &str = "field is immutable";
-const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 
 /// The faults of the metadata of an object to be created; a name has been generated already.
 pub fn validate_object_meta(metadata: &Object, namespaced: bool, name: NameCheck, path: &Path) -> ErrorList {
@@ -47,7 +46,10 @@ pub fn validate_object_meta(metadata: &Object, namespaced: bool, name: NameCheck
         (false, "") => {}
         (false, _) => errors.forbidden(path.child("namespace"), "not allowed on this type"),
     }
-    not_negative(metadata, path, &mut errors);
+    if generation(metadata) < 0 {
+        let words = "must be greater than or equal to 0";
+        errors.invalid(path.child("generation"), generation(metadata), words);
+    }
     errors.append(validate_labels(map(metadata, "labels"), &path.child("labels")));
     errors.append(validate_annotations(map(metadata, "annotations"), &path.child("annotations")));
     errors.append(validate_owner_references(metadata.get("ownerReferences"), &path.child("ownerReferences")));
@@ -62,7 +64,6 @@ pub fn validate_object_meta_update(metadata: &Object, old: &Object, path: &Path)
     if present(old, "deletionTimestamp").is_some() {
         no_new_finalizers(metadata, old, &path.child("finalizers"), &mut errors);
     }
-    not_negative(metadata, path, &mut errors);
     let generation =
         |metadata: &Object| metadata.get("generation").and_then(Value::as_i64).unwrap_or_default();
     if generation(metadata) < generation(old) {
@@ -105,9 +106,9 @@ pub fn validate_annotations(annotations: &Object, path: &Path) -> ErrorList {
 pub fn validate_owner_references(references: Option<&Value>, path: &Path) -> ErrorList {
     let mut errors = ErrorList::new();
     let mut controller: Option<String> = None;
-    for (at, reference) in items(references).enumerate() {
+    for reference in items(references) {
         let owner = OwnerReference::of(reference);
-        owner_reference(reference, owner, &path.index(at), &mut errors);
+        owner_reference(reference, owner, path, &mut errors);
         if !owner.controller {
             continue;
         }
@@ -166,10 +167,9 @@ pub fn validate_managed_fields(entries: Option<&Value>, path: &Path) -> ErrorLis
     let mut errors = ErrorList::new();
     for (at, entry) in items(entries).enumerate() {
         let path = path.index(at);
-        match entry.text_at(&["operation"]) {
-            "" => errors.required(path.child("operation"), "must not be empty"),
-            "Apply" | "Update" => {}
-            other => errors.not_supported(path.child("operation"), quoted(other), &["Apply", "Update"]),
+        let operation = entry.text_at(&["operation"]);
+        if !matches!(operation, "Apply" | "Update") {
+            errors.invalid(path.child("operation"), quoted(operation), "must be `Apply` or `Update`");
         }
         let form = entry.text_at(&["fieldsType"]);
         if !matches!(form, "" | "FieldsV1") {
@@ -198,15 +198,12 @@ pub fn validate_field_manager(manager: &str, path: &Path) -> ErrorList {
 
 fn owner_reference(reference: &Value, owner: OwnerReference<'_>, path: &Path, errors: &mut ErrorList) {
     let group_version = GroupVersion::parse(owner.api_version).unwrap_or_default();
-    if owner.api_version.is_empty() {
-        errors.required(path.child("apiVersion"), "must not be empty");
-    } else if group_version.version.is_empty() {
-        let words = "must be <group>/<version> or <version>";
-        errors.invalid(path.child("apiVersion"), quoted(owner.api_version), words);
+    if group_version.version.is_empty() {
+        errors.invalid(path.child("apiVersion"), quoted(owner.api_version), "version must not be empty");
     }
     for (member, text) in [("kind", owner.kind), ("name", owner.name), ("uid", owner.uid)] {
         if text.is_empty() {
-            errors.required(path.child(member), "must not be empty");
+            errors.invalid(path.child(member), quoted(text), "must not be empty");
         }
     }
     if group_version == GroupVersion::new("", "v1") && owner.kind == "Event" {
@@ -230,15 +227,8 @@ fn no_new_finalizers(metadata: &Object, old: &Object, path: &Path, errors: &mut 
     }
 }
 
-fn not_negative(metadata: &Object, path: &Path, errors: &mut ErrorList) {
-    let generation = metadata.get("generation").and_then(Value::as_i64).unwrap_or_default();
-    if generation < 0 {
-        errors.push(
-            path.child("generation"),
-            Kind::Invalid,
-            format!("Invalid value: {generation}: {NOT_NEGATIVE}"),
-        );
-    }
+fn generation(metadata: &Object) -> i64 {
+    metadata.get("generation").and_then(Value::as_i64).unwrap_or_default()
 }
 
 fn map<'a>(metadata: &'a Object, member: &str) -> &'a Object {
@@ -276,13 +266,13 @@ mod tests {
             (big.as_str(), "metadata.annotations: Too long: may not be more than 262144 bytes"),
             (
                 r#"{"name":"a","ownerReferences":[{"apiVersion":"a/b/c","kind":"","name":"x","uid":""}]}"#,
-                "[metadata.ownerReferences[0].apiVersion: Invalid value: \"a/b/c\": must be <group>/<version> or \
-                 <version>, metadata.ownerReferences[0].kind: Required value: must not be empty, \
-                 metadata.ownerReferences[0].uid: Required value: must not be empty]",
+                "[metadata.ownerReferences.apiVersion: Invalid value: \"a/b/c\": version must not be empty, \
+                 metadata.ownerReferences.kind: Invalid value: \"\": must not be empty, \
+                 metadata.ownerReferences.uid: Invalid value: \"\": must not be empty]",
             ),
             (
                 r#"{"name":"a","ownerReferences":[{"apiVersion":"v1","kind":"Event","name":"x","uid":"u"}]}"#,
-                "metadata.ownerReferences[0]: Invalid value: \
+                "metadata.ownerReferences: Invalid value: \
                  {\"apiVersion\":\"v1\",\"kind\":\"Event\",\"name\":\"x\",\"uid\":\"u\"}: /v1, Kind=Event is disallowed \
                  from being an owner",
             ),
@@ -293,10 +283,10 @@ mod tests {
             ),
             (
                 r#"{"name":"a","managedFields":[{"manager":"a\nb"},{"operation":"X","fieldsType":"Y"}]}"#,
-                "[metadata.managedFields[0].operation: Required value: must not be empty, \
+                "[metadata.managedFields[0].operation: Invalid value: \"\": must be `Apply` or `Update`, \
                  metadata.managedFields[0].manager: Invalid value: \"a\\nb\": invalid character U+000A (at position 1), \
-                 metadata.managedFields[1].operation: Unsupported value: \"X\": supported values: \"Apply\", \
-                 \"Update\", metadata.managedFields[1].fieldsType: Invalid value: \"Y\": must be `FieldsV1`]",
+                 metadata.managedFields[1].operation: Invalid value: \"X\": must be `Apply` or `Update`, \
+                 metadata.managedFields[1].fieldsType: Invalid value: \"Y\": must be `FieldsV1`]",
             ),
         ];
         for (text, expected) in table {
