@@ -162,6 +162,15 @@ pub fn qualified_name(value: &str) -> Vec<String> {
     label_key(value)
 }
 
+/// A label's key that must have a prefix.
+pub fn prefixed_label_key(value: &str) -> Vec<String> {
+    let faults = label_key(value);
+    if faults.is_empty() && !value.contains('/') {
+        return vec!["must include a prefix (e.g. 'example.com/key')".into()];
+    }
+    faults
+}
+
 /// A label's value.
 pub fn label_value(value: &str) -> Vec<String> {
     let mut faults = Vec::new();
