@@ -23,10 +23,9 @@ fn main() {
         return load(&runtime, dir, count);
     }
     for writers in [1, 8, 64] {
-        let fresh = fresh(dir);
+        fresh(dir);
         let engine = Arc::new(Embedded::open(dir, Options::default()).expect("a fresh directory opens"));
         runtime.block_on(writes(engine, writers));
-        drop(fresh);
     }
     let memory = Arc::new(Embedded::memory(Options::default()));
     print!("in memory: ");

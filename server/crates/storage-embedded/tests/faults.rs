@@ -71,9 +71,12 @@ struct Known {
     /// The value; `None` for absent.
     value: Option<Bytes>,
     revision: Revision,
-    /// The outcome of a later write is unknown: it would have left this.
-    doubt: Option<Option<Bytes>>,
+    /// The outcome of a later write is unknown.
+    doubt: Option<Doubt>,
 }
+
+/// What a write would have left: a value, or `None` for absent.
+type Doubt = (Option<Bytes>,);
 
 /// What a client of the store knows.
 #[derive(Debug, Default)]
@@ -250,7 +253,7 @@ fn write<'a>(
             Ok(outcome @ Outcome::Mismatch { .. }) => {
                 panic!("nobody else writes key {index}: {outcome:?}, {known:?}")
             }
-            Err(Error::Unknown(_)) => known.doubt = Some(after),
+            Err(Error::Unknown(_)) => known.doubt = Some((after,)),
             Err(Error::Full(_) | Error::Unavailable(_) | Error::Corrupt(_)) => {}
             Err(error) => panic!("{error}"),
         }
@@ -291,7 +294,8 @@ async fn verify(engine: &Embedded, model: &mut Model) {
         let value = found.as_ref().map(|entry| entry.value.clone());
         let revision = found.as_ref().map_or(known.revision, |entry| entry.mod_revision);
         let as_known = value == known.value && revision == known.revision;
-        let as_doubted = known.doubt.as_ref() == Some(&value) && revision >= known.revision;
+        let as_doubted =
+            known.doubt.as_ref().is_some_and(|(left,)| *left == value) && revision >= known.revision;
         assert!(as_known || as_doubted, "key {index} is at {revision}, and was {known:?}");
         *known = Known { value, revision, doubt: None };
     }

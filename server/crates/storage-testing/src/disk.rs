@@ -116,14 +116,13 @@ impl SimDisk {
     pub fn open(&self, name: &str) -> io::Result<SimFile> {
         let mut world = self.0.world.lock();
         world.check()?;
-        let id = match world.names.get(name) {
-            Some(id) => *id,
-            None => {
-                world.files.push(Image::default());
-                let id = world.files.len() - 1;
-                world.names.insert(name.into(), id);
-                id
-            }
+        let id = if let Some(id) = world.names.get(name) {
+            *id
+        } else {
+            world.files.push(Image::default());
+            let id = world.files.len() - 1;
+            world.names.insert(name.into(), id);
+            id
         };
         Ok(SimFile { disk: self.0.clone(), id, boot: world.boot })
     }

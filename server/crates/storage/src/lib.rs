@@ -111,8 +111,8 @@ pub enum Event {
         /// The revision of the deletion.
         revision: Revision,
     },
-    /// Everything up to this revision has been delivered. One comes when the watch has caught up
-    /// with the present, others from time to time.
+    /// Everything up to this revision has been delivered. Where the engine can tell, one comes when
+    /// the watch has caught up with the present; others from time to time.
     Progress(Revision),
 }
 

@@ -1,0 +1,365 @@
+//! The engine for a real etcd cluster; the only user of etcd-client.
+//!
+//! Every operation is one request to the cluster (long ranges are several, at one revision), so
+//! any number of servers can share it. Nothing is kept here: entries are made anew for each answer,
+//! and only watches have state.
+
+mod convert;
+mod failure;
+mod options;
+mod progress;
+mod watch;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use apiwright_storage::{
+    Annex, At, Change, Entry, Error, Expect, Key, Outcome, Page, Range, Result, Revision, Storage, Watch,
+};
+use bytes::Bytes;
+use etcd_client::{
+    Certificate, Client, Compare, CompareOp, ConnectOptions, DeleteOptions, GetOptions, GetResponse,
+    Identity, KvClient, PutOptions, TlsOptions, Txn, TxnOp, TxnOpResponse,
+};
+use futures::future::BoxFuture;
+use tokio::sync::watch as flag;
+
+pub use options::{Options, Tls, User};
+
+use failure::Kind;
+use watch::Watcher;
+
+/// How many entries one request reads at most: an answer has to fit into memory twice.
+const PAGE_MAX: usize = 2000;
+/// How often a range is begun anew whose revision was compacted while it was read.
+const RANGE_ATTEMPTS: usize = 5;
+
+/// The engine.
+#[derive(Debug)]
+pub struct Etcd(Arc<Inner>);
+
+/// What watches share with the engine.
+pub(crate) struct Inner {
+    client: Client,
+    kv: KvClient,
+    pub(crate) options: Options,
+    /// Whether it is safe to ask how far a watch has come.
+    pub(crate) can_request_progress: bool,
+    /// The newest compaction that was heard of.
+    pub(crate) compacted: AtomicU64,
+    pub(crate) closed: flag::Sender<bool>,
+}
+
+impl Etcd {
+    /// Connects to a cluster. Members that cannot be reached are tried again when they are needed;
+    /// only a cluster with authentication has to answer now.
+    pub async fn connect(options: Options) -> Result<Self> {
+        let client = within(options.connect_timeout + options.request_timeout, async {
+            Client::connect(&options.endpoints, Some(connect_options(&options))).await
+        })
+        .await
+        .map_err(|error| error.as_ref().map_or_else(timeout, failure::of_read))?;
+        let can_request_progress = progress::is_safe_to_request(&options).await;
+        let kv =
+            client.kv_client().max_decoding_message_size(usize::MAX).max_encoding_message_size(usize::MAX);
+        Ok(Self(Arc::new(Inner {
+            client,
+            kv,
+            options,
+            can_request_progress,
+            compacted: AtomicU64::new(0),
+            closed: flag::Sender::new(false),
+        })))
+    }
+}
+
+impl Inner {
+    pub(crate) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    pub(crate) fn check(&self) -> Result<()> {
+        if *self.closed.borrow() { Err(closed()) } else { Ok(()) }
+    }
+
+    /// Remembers a compaction; gives the newest one known.
+    pub(crate) fn note_compacted(&self, revision: Revision) -> Revision {
+        self.compacted.fetch_max(revision, Ordering::Relaxed).max(revision)
+    }
+
+    /// The error of a read at some revision.
+    async fn read_error(&self, error: Option<etcd_client::Error>, at: At) -> Error {
+        let Some(error) = error else { return timeout() };
+        match (failure::kind(&error), at) {
+            (Kind::Compacted, At::Revision(requested)) => self.compacted(requested),
+            (Kind::Future, At::Revision(requested)) => match self.revision().await {
+                Ok(newest) => Error::Future { requested, newest },
+                Err(error) => error,
+            },
+            _ => failure::of_read(&error),
+        }
+    }
+
+    fn compacted(&self, requested: Revision) -> Error {
+        Error::Compacted { requested, oldest: self.note_compacted(requested + 1) }
+    }
+
+    async fn read(&self, key: Vec<u8>, options: GetOptions, at: At) -> Result<GetResponse> {
+        self.check()?;
+        let options = match at {
+            At::Latest => options,
+            // etcd takes 0 for the latest.
+            At::Revision(0) => return Err(self.compacted(0)),
+            At::Revision(revision) => options.with_revision(revision as i64),
+        };
+        let mut kv = self.kv.clone();
+        match within(self.options.request_timeout, kv.get(key, Some(options))).await {
+            Ok(response) => Ok(response),
+            Err(error) => Err(self.read_error(error, at).await),
+        }
+    }
+
+    async fn revision(&self) -> Result<Revision> {
+        let options = GetOptions::new().with_count_only();
+        let mut kv = self.kv.clone();
+        match within(self.options.request_timeout, kv.get("/", Some(options))).await {
+            Ok(response) => Ok(convert::revision(response.header())),
+            Err(error) => Err(error.as_ref().map_or_else(timeout, failure::of_read)),
+        }
+    }
+
+    async fn get(&self, key: &str, at: At) -> Result<(Revision, Option<Arc<Entry>>)> {
+        let mut response = self.read(key.into(), GetOptions::new(), at).await?;
+        let entry = response.take_kvs().into_iter().next().map(convert::entry).transpose()?;
+        Ok((read_revision(&response, at), entry))
+    }
+
+    /// Reads a range in parts of one revision.
+    async fn range(&self, range: Range<'_>) -> Result<Page> {
+        let mut page = Page { revision: 0, entries: Vec::new(), remaining: 0 };
+        let mut at = range.at;
+        let limit = if range.limit == 0 { usize::MAX } else { range.limit };
+        loop {
+            let wanted = (limit - page.entries.len()).min(PAGE_MAX);
+            let after = page.entries.last().map(|entry| entry.key.clone());
+            let start = convert::start(range.prefix, after.as_deref().or(range.after));
+            let options = GetOptions::new().with_range(convert::end(range.prefix)).with_limit(wanted as i64);
+            let mut response = self.read(start, options, at).await?;
+            let pairs = response.take_kvs();
+            page.revision = read_revision(&response, at);
+            page.remaining = (response.count() as u64).saturating_sub(pairs.len() as u64);
+            for pair in pairs {
+                page.entries.push(convert::entry(pair)?);
+            }
+            if page.remaining == 0 || page.entries.len() >= limit {
+                return Ok(page);
+            }
+            at = At::Revision(page.revision);
+        }
+    }
+
+    async fn commit(&self, key: Key, expect: Expect, change: Change) -> Result<Outcome> {
+        self.check()?;
+        let expected = match (expect, &change) {
+            (Expect::Absent, Change::Put { .. }) => 0,
+            (Expect::Revision(revision), _) if revision > 0 => revision,
+            // Nothing can meet it, and etcd would find that the absent key does.
+            _ => {
+                let (revision, current) = self.get(&key, At::Latest).await?;
+                return Ok(Outcome::Mismatch { revision, current });
+            }
+        };
+        let lease = match &change {
+            Change::Put { ttl_seconds: Some(seconds), .. } => self.grant(*seconds).await?,
+            _ => 0,
+        };
+        let name = key.as_bytes();
+        let then = match &change {
+            Change::Put { value, .. } => vec![
+                TxnOp::put(name, value.to_vec(), Some(PutOptions::new().with_lease(lease))),
+                TxnOp::get(name, Some(GetOptions::new().with_keys_only())),
+            ],
+            Change::Delete => vec![TxnOp::delete(name, Some(DeleteOptions::new().with_prev_key()))],
+        };
+        let request = Txn::new()
+            .when([Compare::mod_revision(name, CompareOp::Equal, expected as i64)])
+            .and_then(then)
+            .or_else([TxnOp::get(name, None)]);
+        let mut kv = self.kv.clone();
+        let response = match within(self.options.request_timeout, kv.txn(request)).await {
+            Ok(response) => response,
+            Err(None) => return Err(Error::Unknown(TIMEOUT.into())),
+            Err(Some(error)) => return Err(failure::of_write(&error)),
+        };
+        let revision = convert::revision(response.header());
+        let pair = response.op_responses().into_iter().find_map(|response| match response {
+            TxnOpResponse::Get(mut response) => response.take_kvs().pop(),
+            TxnOpResponse::Delete(mut response) => response.take_prev_kvs().pop(),
+            _ => None,
+        });
+        if !response.succeeded() {
+            self.revoke(lease);
+            return Ok(Outcome::Mismatch { revision, current: pair.map(convert::entry).transpose()? });
+        }
+        let Some(pair) = pair else {
+            return Err(Error::Corrupt(format!("etcd does not tell what it did to {key}")));
+        };
+        let entry = match change {
+            Change::Put { value, .. } => Arc::new(written(key, value, &pair)),
+            Change::Delete => convert::entry(pair)?,
+        };
+        Ok(Outcome::Done { revision, entry })
+    }
+
+    /// A lease for one entry. They are not shared, as entries that expire together would do so at
+    /// one revision, and a watch that resumed there would miss some of them.
+    async fn grant(&self, seconds: u32) -> Result<i64> {
+        let mut lease = self.client.lease_client();
+        match within(self.options.request_timeout, lease.grant(i64::from(seconds.max(1)), None)).await {
+            Ok(response) => Ok(response.id()),
+            Err(error) => Err(error.as_ref().map_or_else(timeout, failure::of_read)),
+        }
+    }
+
+    /// Gives a lease back, without waiting: it ends by itself if that fails.
+    fn revoke(&self, lease: i64) {
+        if lease != 0 {
+            let mut client = self.client.lease_client();
+            tokio::spawn(async move { drop(client.revoke(lease).await) });
+        }
+    }
+
+    async fn compact(&self, revision: Revision) -> Result<()> {
+        self.check()?;
+        let mut kv = self.kv.clone();
+        match within(self.options.request_timeout, kv.compact(revision as i64, None)).await {
+            Ok(_) => {
+                self.note_compacted(revision);
+                Ok(())
+            }
+            Err(error) => Err(self.read_error(error, At::Revision(revision)).await),
+        }
+    }
+}
+
+impl Storage for Etcd {
+    fn revision(&self) -> BoxFuture<'_, Result<Revision>> {
+        Box::pin(async {
+            self.0.check()?;
+            self.0.revision().await
+        })
+    }
+
+    fn get<'a>(&'a self, key: &'a str, at: At) -> BoxFuture<'a, Result<(Revision, Option<Arc<Entry>>)>> {
+        Box::pin(self.0.get(key, at))
+    }
+
+    fn range<'a>(&'a self, range: Range<'a>) -> BoxFuture<'a, Result<Page>> {
+        Box::pin(async move {
+            for _ in 1..RANGE_ATTEMPTS {
+                match self.0.range(range).await {
+                    Err(Error::Compacted { .. }) if range.at == At::Latest => {}
+                    result => return result,
+                }
+            }
+            self.0.range(range).await
+        })
+    }
+
+    fn commit(&self, key: Key, expect: Expect, change: Change) -> BoxFuture<'_, Result<Outcome>> {
+        Box::pin(self.0.commit(key, expect, change))
+    }
+
+    fn watch<'a>(&'a self, prefix: &'a str, after: Revision) -> BoxFuture<'a, Result<Watch>> {
+        Box::pin(async move {
+            self.0.check()?;
+            Ok(Watcher::start(self.0.clone(), prefix, after))
+        })
+    }
+
+    fn compact(&self, revision: Revision) -> BoxFuture<'_, Result<()>> {
+        Box::pin(self.0.compact(revision))
+    }
+
+    fn health(&self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async {
+            self.0.check()?;
+            self.0.revision().await.map(drop)
+        })
+    }
+
+    fn close(&self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async { if self.0.closed.send_replace(true) { Err(closed()) } else { Ok(()) } })
+    }
+}
+
+impl std::fmt::Debug for Inner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inner").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+/// What the client library needs to know.
+pub(crate) fn connect_options(options: &Options) -> ConnectOptions {
+    let mut connect = ConnectOptions::new()
+        .with_connect_timeout(options.connect_timeout)
+        .with_keep_alive(options.keep_alive_interval, options.keep_alive_timeout)
+        .with_keep_alive_while_idle(true)
+        .with_require_leader(true);
+    if let Some(user) = &options.user {
+        connect = connect.with_user(&user.name, &user.password).with_auto_token_refresh(true);
+    }
+    if let Some(tls) = &options.tls {
+        let mut config = TlsOptions::new().ca_certificate(Certificate::from_pem(&tls.ca));
+        if let Some((certificate, key)) = &tls.identity {
+            config = config.identity(Identity::from_pem(certificate, key));
+        }
+        if let Some(name) = &tls.server_name {
+            config = config.domain_name(name);
+        }
+        connect = connect.with_tls(config);
+    }
+    connect
+}
+
+/// What was written, as etcd's answer without the value tells.
+fn written(key: Key, value: Bytes, pair: &etcd_client::KeyValue) -> Entry {
+    Entry {
+        key,
+        value,
+        create_revision: pair.create_revision() as Revision,
+        mod_revision: pair.mod_revision() as Revision,
+        version: pair.version() as u64,
+        annex: Annex::default(),
+    }
+}
+
+/// The revision that an answer shows.
+fn read_revision(response: &GetResponse, at: At) -> Revision {
+    match at {
+        At::Latest => convert::revision(response.header()),
+        At::Revision(revision) => revision,
+    }
+}
+
+/// Waits for an answer, but not for ever; `None` is for ever.
+async fn within<T>(
+    limit: Duration,
+    request: impl Future<Output = Result<T, etcd_client::Error>>,
+) -> Result<T, Option<etcd_client::Error>> {
+    match tokio::time::timeout(limit, request).await {
+        Ok(result) => result.map_err(Some),
+        Err(_) => Err(None),
+    }
+}
+
+const TIMEOUT: &str = "etcd does not answer in time";
+
+fn timeout() -> Error {
+    Error::Unavailable(TIMEOUT.into())
+}
+
+fn closed() -> Error {
+    Error::Unavailable("the storage is closed".into())
+}

@@ -1,0 +1,184 @@
+//! What only a real cluster does: it goes away and comes back, wants certificates and passwords,
+//! and holds more than fits into one answer.
+
+mod support;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use apiwright_storage::{At, Change, Error, Event, Expect, Key, Outcome, Range, Storage};
+use apiwright_storage_etcd::{Etcd, Options, Tls, User};
+use bytes::Bytes;
+use futures::StreamExt;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+
+use support::Server;
+
+async fn put(engine: &Etcd, key: &str, expect: Expect, value: &str) -> Result<u64, Error> {
+    let change = Change::Put { value: Bytes::copy_from_slice(value.as_bytes()), ttl_seconds: None };
+    match engine.commit(Key::from(key), expect, change).await? {
+        Outcome::Done { revision, .. } => Ok(revision),
+        Outcome::Mismatch { current, .. } => panic!("{key} is {current:?}"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_watch_resumes_after_an_outage() {
+    if !support::available() {
+        return;
+    }
+    let mut server = Server::start();
+    let engine = server.connect(server.options()).await;
+    let start = engine.revision().await.unwrap();
+    let mut watch = engine.watch("/a/", start).await.unwrap();
+    let mut expect = Expect::Absent;
+    let mut written = 0;
+    let mut next = 0;
+    for outage in 0..3 {
+        for _ in 0..10 {
+            expect = Expect::Revision(put(&engine, "/a/x", expect, &written.to_string()).await.unwrap());
+            written += 1;
+        }
+        // Some are read before the outage, some after it.
+        let until = written - outage * 3;
+        while next < until {
+            if let Event::Put { entry, .. } = watch.next().await.unwrap().unwrap() {
+                assert_eq!(&*entry.value, next.to_string().as_bytes());
+                next += 1;
+            }
+        }
+        server.kill();
+        let began = Instant::now();
+        let error = engine.get("/a/x", At::Latest).await.unwrap_err();
+        assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
+        let error = put(&engine, "/a/x", expect, "lost").await.unwrap_err();
+        assert!(matches!(error, Error::Unavailable(_) | Error::Unknown(_)), "{error:?}");
+        assert!(engine.health().await.is_err());
+        assert!(began.elapsed() < Duration::from_secs(35), "{:?}", began.elapsed());
+        server.restart();
+        drop(server.connect(server.options()).await);
+    }
+    put(&engine, "/a/x", expect, &written.to_string()).await.unwrap();
+    while next <= written {
+        let event = tokio::time::timeout(Duration::from_secs(20), watch.next()).await.expect("it resumes");
+        if let Event::Put { entry, previous } = event.unwrap().unwrap() {
+            assert_eq!(&*entry.value, next.to_string().as_bytes());
+            assert_eq!(previous.is_none(), next == 0);
+            next += 1;
+        }
+    }
+}
+
+#[tokio::test]
+async fn nobody_there_is_said_in_time() {
+    let options = Options {
+        request_timeout: Duration::from_secs(1),
+        connect_timeout: Duration::from_millis(500),
+        ..Options::new([format!("http://127.0.0.1:{}", support::free_port())])
+    };
+    let engine = Etcd::connect(options).await.unwrap();
+    let began = Instant::now();
+    assert!(matches!(engine.get("/a", At::Latest).await, Err(Error::Unavailable(_))));
+    assert!(matches!(engine.revision().await, Err(Error::Unavailable(_))));
+    assert!(matches!(engine.health().await, Err(Error::Unavailable(_))));
+    assert!(began.elapsed() < Duration::from_secs(5));
+    let error = Etcd::connect(Options::new(["http://["])).await.unwrap_err();
+    assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
+    assert!(Etcd::connect(Options::new([""; 0])).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn long_ranges_are_read_at_one_revision() {
+    if !support::available() {
+        return;
+    }
+    let server = Server::start();
+    let engine = server.connect(server.options()).await;
+    let puts = futures::stream::iter(0..4500).map(|number| {
+        let engine = &engine;
+        async move { put(engine, &format!("/many/{number:05}"), Expect::Absent, "v").await.unwrap() }
+    });
+    puts.buffer_unordered(64).collect::<Vec<_>>().await;
+    for (limit, want) in [(0, 4500), (4400, 4400), (4500, 4500), (9000, 4500), (1, 1)] {
+        let page =
+            engine.range(Range { prefix: "/many/", after: None, limit, at: At::Latest }).await.unwrap();
+        assert_eq!((page.entries.len(), page.remaining), (want, 4500 - want as u64));
+        assert!(page.entries.is_sorted_by(|a, b| a.key < b.key));
+    }
+}
+
+/// A certificate authority's and a member's files, and what a client needs.
+fn certificates(dir: &Path) -> Tls {
+    let mut authority = CertificateParams::default();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
+    let issue = |name: &str| {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::new(["etcd.test".into(), "127.0.0.1".into()]).unwrap();
+        params.distinguished_name.push(rcgen::DnType::CommonName, name);
+        let certificate = params.signed_by(&key, &authority).unwrap();
+        (certificate.pem(), key.serialize_pem())
+    };
+    let (server, server_key) = issue("server");
+    let (client, client_key) = issue("client");
+    for (name, pem) in [("ca", authority.pem()), ("server", server), ("key", server_key)] {
+        std::fs::write(dir.join(name), pem).unwrap();
+    }
+    Tls {
+        ca: authority.pem().into_bytes(),
+        identity: Some((client.into_bytes(), client_key.into_bytes())),
+        server_name: Some("etcd.test".into()),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn certificates_are_checked_both_ways() {
+    if !support::available() {
+        return;
+    }
+    let mut tls = Tls::default();
+    let server = Server::start_tls(|dir| {
+        tls = certificates(dir);
+        let file = |flag: &str, name: &str| format!("--{flag}={}", dir.join(name).display());
+        vec![
+            file("cert-file", "server"),
+            file("key-file", "key"),
+            file("trusted-ca-file", "ca"),
+            "--client-cert-auth".into(),
+        ]
+    });
+    let options =
+        |tls| Options { tls: Some(tls), request_timeout: Duration::from_secs(3), ..server.options() };
+    let engine = server.connect(options(tls.clone())).await;
+    put(&engine, "/tls", Expect::Absent, "v").await.unwrap();
+
+    let anonymous = Etcd::connect(options(Tls { identity: None, ..tls.clone() })).await.unwrap();
+    assert!(matches!(anonymous.health().await, Err(Error::Unavailable(_))));
+    let other = tempfile::tempdir().unwrap();
+    let stranger = Tls { ca: certificates(other.path()).ca, ..tls };
+    let stranger = Etcd::connect(options(stranger)).await.unwrap();
+    assert!(matches!(stranger.health().await, Err(Error::Unavailable(_))));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn users_have_passwords() {
+    if !support::available() {
+        return;
+    }
+    let server = Server::start();
+    drop(server.connect(server.options()).await);
+    let mut admin = etcd_client::Client::connect([server.url()], None).await.unwrap();
+    admin.user_add("root", "secret", None).await.unwrap();
+    admin.user_grant_role("root", "root").await.unwrap();
+    admin.auth_enable().await.unwrap();
+    let options = |user| Options { user, ..server.options() };
+    let user = |password: &str| Some(User { name: "root".into(), password: password.into() });
+
+    let engine = Etcd::connect(options(user("secret"))).await.unwrap();
+    put(&engine, "/user", Expect::Absent, "v").await.unwrap();
+    assert!(Etcd::connect(options(user("wrong"))).await.is_err());
+    let nobody = Etcd::connect(options(None)).await.unwrap();
+    let error = put(&nobody, "/nobody", Expect::Absent, "v").await.unwrap_err();
+    assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
+    assert!(nobody.health().await.is_err());
+}
