@@ -14,7 +14,7 @@ pub(crate) mod prelude {
     };
     pub(crate) use apiwright_schema::Ref::Static;
     pub(crate) use apiwright_schema::table::{
-        Field, List, ListKind, Map, Node, Patch, Proto, Rule, Shape, Struct, Union, Unknown,
+        Field, List, ListKind, Map, Node, Patch, Plan, Proto, Rule, Shape, Struct, Text, Union, Unknown,
     };
 }
 

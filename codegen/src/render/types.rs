@@ -48,6 +48,7 @@ fn head(of: &Struct) -> TokenStream {
             unknown: Unknown::Drop,
             atomic: #atomic,
             unions: #unions,
+            plan: Plan::new(),
         };
     }
 }

@@ -317,6 +317,7 @@ fn resource(group: &'static str, plural: &'static str, kind: &'static str, names
         unknown: Unknown::Keep,
         atomic: false,
         unions: none(),
+        plan: apiwright_schema::table::Plan::new(),
     };
     Resource {
         group: Ref::Static(group),

@@ -337,6 +337,7 @@ fn structure(name: &'static str, fields: Vec<Field>) -> Struct {
         unknown: Unknown::Drop,
         atomic: false,
         unions: none(),
+        plan: apiwright_schema::table::Plan::new(),
     }
 }
 

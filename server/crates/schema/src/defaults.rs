@@ -8,6 +8,7 @@
 use apiwright_json::{Object, Str, Value};
 
 use crate::decode::omission;
+use crate::table::Plan;
 use crate::{Field, Node, Ref, Shape, Struct, Text, decode};
 
 /// Sets the absent fields of an object in normal form that have a default.
@@ -18,7 +19,9 @@ pub fn apply_defaults(ty: &Struct, value: &mut Value) {
 }
 
 fn members(ty: &Struct, object: &mut Object) {
-    for (index, field) in ty.fields.iter().enumerate() {
+    let facts = Plan::of(ty);
+    for index in facts.defaults.iter().map(|index| usize::from(*index)) {
+        let field = &ty.fields[index];
         let Some(default) = default(&field.node) else { continue };
         match object.get_mut(&field.name) {
             Some(value) if is_absent(field, value) => {
@@ -36,25 +39,15 @@ fn members(ty: &Struct, object: &mut Object) {
             }
         }
     }
-    let mut dropped = false;
-    let mut expected = 0;
-    for (name, value) in object.iter_mut() {
-        let index = match ty.fields.get(expected) {
-            Some(field) if *field.name == **name => Some(expected),
-            _ => ty.position(name),
-        };
-        let Some(index) = index else { continue };
-        expected = index + 1;
-        let field = &ty.fields[index];
-        if value.is_null() {
-            dropped |= is_dropped(field);
-        } else {
-            descend(&field.node, value);
-        }
-    }
-    if dropped {
+    if object.values().any(Value::is_null) {
         object
             .retain(|name, value| !value.is_null() || ty.field(name).is_none_or(|field| !is_dropped(field)));
+    }
+    for index in facts.deep_defaults.iter().map(|index| usize::from(*index)) {
+        let field = &ty.fields[index];
+        if let Some(value) = object.get_mut(&field.name) {
+            descend(&field.node, value);
+        }
     }
 }
 

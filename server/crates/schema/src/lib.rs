@@ -14,6 +14,7 @@ pub mod go;
 mod laws;
 pub mod managed;
 pub mod patch;
+mod plan;
 pub mod proto;
 pub mod prune;
 pub mod table;

@@ -6,6 +6,8 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
+pub use crate::plan::Plan;
+
 /// A part of a schema.
 #[derive(Debug)]
 pub enum Ref<T: ?Sized + 'static> {
@@ -56,6 +58,8 @@ pub struct Struct {
     pub atomic: bool,
     /// The unions among its fields.
     pub unions: Table<Union>,
+    /// What follows from the rest; starts empty.
+    pub plan: Plan,
 }
 
 /// What becomes of members that a type does not know.
@@ -240,7 +244,6 @@ impl Struct {
 
     /// Where in `fields` the field of this name is.
     pub fn position(&self, name: &str) -> Option<usize> {
-        let at = self.by_name.binary_search_by(|at| (*self.fields[*at as usize].name).cmp(name)).ok()?;
-        Some(self.by_name[at] as usize)
+        Plan::of(self).position(self, name)
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use apiwright_json::Value;
 
-use crate::table::{Patch, Unknown};
+use crate::table::{Patch, Plan, Unknown};
 use crate::{Field, List, ListKind, Map, Node, Ref, Rule, Shape, Struct};
 
 /// A type with these fields.
@@ -19,6 +19,7 @@ pub(crate) fn structure(name: &str, fields: Vec<Field>) -> Ref<Struct> {
         unknown: Unknown::Drop,
         atomic: false,
         unions: Ref::Static(&[]),
+        plan: Plan::new(),
     }))
 }
 

@@ -116,6 +116,7 @@ fn schema() -> Struct {
         unknown: Unknown::Drop,
         atomic: false,
         unions: none(),
+        plan: apiwright_schema::table::Plan::new(),
     };
     let status = Field {
         name: text("status"),
@@ -141,6 +142,7 @@ fn schema() -> Struct {
         unknown: Unknown::Keep,
         atomic: false,
         unions: none(),
+        plan: apiwright_schema::table::Plan::new(),
     }
 }
 

@@ -133,14 +133,21 @@ pub(crate) fn settle(node: &Node, value: Value) -> Value {
 /// the order of the type's fields. Costs next to nothing where they are in order.
 pub fn arrange(ty: &Struct, value: &mut Value) {
     let Value::Object(object) = value else { return };
-    let place = |name: &str| ty.position(name).unwrap_or(usize::MAX);
-    if !object.keys().map(|name| place(name)).is_sorted() {
-        object.sort_by_key(place);
-    }
+    let (mut expected, mut last, mut in_order) = (0, None, true);
     for (name, value) in object.iter_mut() {
-        if let Some(field) = ty.field(name) {
-            arrange_node(&field.node, value);
+        let index = match ty.fields.get(expected) {
+            Some(field) if *field.name == **name => Some(expected),
+            _ => ty.position(name),
+        };
+        in_order &= last < Some(index.unwrap_or(usize::MAX));
+        last = Some(index.unwrap_or(usize::MAX));
+        if let Some(index) = index {
+            expected = index + 1;
+            arrange_node(&ty.fields[index].node, value);
         }
+    }
+    if !in_order {
+        object.sort_by_key(|name| ty.position(name).unwrap_or(usize::MAX));
     }
 }
 

@@ -5,7 +5,7 @@ use apiwright_meta::field::quoted;
 
 use super::{Error, Source, omission, scalar};
 use crate::go;
-use crate::table::Unknown;
+use crate::table::{Plan, Unknown};
 use crate::trail::Trail;
 use crate::{List, Map, Node, Shape, Struct};
 
@@ -97,65 +97,41 @@ impl<'d> Walk<'d> {
         }
     }
 
-    fn members(&mut self, ty: &Struct, object: Object, at: &Trail<'_>) -> Result<Object, Error> {
+    fn members(&mut self, ty: &Struct, mut object: Object, at: &Trail<'_>) -> Result<Object, Error> {
         let fields = &*ty.fields;
-        let mut found: Vec<(usize, Str, Value)> = Vec::with_capacity(object.len());
-        let mut extra: Vec<(Str, Value)> = Vec::new();
-        let (mut expected, mut in_order) = (0, true);
-        for (key, value) in object {
+        let facts = Plan::of(ty);
+        let mut places: Vec<Place> = Vec::with_capacity(object.len());
+        let mut expected = 0;
+        for (key, value) in object.iter_mut() {
             let index = match fields.get(expected) {
-                Some(field) if *field.name == *key => Some(expected),
-                _ => ty.position(&key),
+                Some(field) if *field.name == **key => Some(expected),
+                _ => facts.position(ty, key),
             };
             let Some(index) = index else {
-                match ty.unknown {
-                    Unknown::Keep => extra.push((key, value)),
-                    Unknown::Drop => self.tell("unknown", &at.key(&key)),
+                if ty.unknown == Unknown::Drop {
+                    self.tell("unknown", &at.key(key));
                 }
+                places.push(Place::Unknown);
                 continue;
             };
+            expected = index + 1;
             let field = &fields[index];
             let below = at.field(ty, &field.name);
             self.tell_duplicate(&below);
-            let mut value = if value.is_null() {
-                if field.node.nullable {
-                    Value::Null
-                } else if field.pointer {
-                    continue;
-                } else {
-                    self.null(&field.node, &below)?
-                }
-            } else {
-                self.value(&field.node, value, &below)?
-            };
-            if omission::omits(field, &mut value) {
+            if !value.is_null() {
+                *value = self.value(&field.node, std::mem::take(value), &below)?;
+            } else if field.pointer && !field.node.nullable {
+                places.push(Place::Nowhere);
                 continue;
+            } else if !field.node.nullable {
+                *value = self.null(&field.node, &below)?;
             }
-            in_order &= found.last().is_none_or(|last| last.0 < index);
-            expected = index + 1;
-            found.push((index, key, value));
+            places.push(if omission::omits(field, value) { Place::Nowhere } else { Place::Field(index) });
         }
-        if !in_order {
-            found.sort_by_key(|member| member.0);
+        if is_complete(&places, &facts.always) {
+            return Ok(object);
         }
-
-        let mut out = Object::with_capacity(found.len() + extra.len());
-        let mut found = found.into_iter().peekable();
-        for (index, field) in fields.iter().enumerate() {
-            if let Some((_, key, value)) = found.next_if(|member| member.0 == index) {
-                out.push(key, value);
-            } else if let Some(value) = omission::absent(field) {
-                out.push(omission::name(&field.name), value);
-            }
-        }
-        if ty.unknown == Unknown::Keep {
-            // Only custom resources keep what they do not know; they are printed sorted.
-            for (key, value) in extra {
-                out.push(key, value);
-            }
-            out.sort();
-        }
-        Ok(out)
+        Ok(rebuilt(ty, object, &places, &facts.always))
     }
 
     fn items(&mut self, list: &List, mut items: Vec<Value>, at: &Trail<'_>) -> Result<Vec<Value>, Error> {
@@ -263,6 +239,66 @@ impl<'d> Walk<'d> {
             self.strict.push(format!("{what} field {}", quoted(&at.path())));
         }
     }
+}
+
+/// Where a member goes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// To the field of this index.
+    Field(usize),
+    /// To no field.
+    Unknown,
+    /// It holds nothing and is left out.
+    Nowhere,
+}
+
+/// Whether members are all fields, in order, and none is missing that has to be there.
+fn is_complete(places: &[Place], always: &[u16]) -> bool {
+    let mut always = always.iter().map(|index| Place::Field(usize::from(*index))).peekable();
+    let mut last = None;
+    for place in places {
+        if !matches!(place, Place::Field(_)) || last >= Some(place) {
+            return false;
+        }
+        last = Some(place);
+        match always.peek() {
+            Some(wanted) if wanted < place => return false,
+            Some(wanted) if wanted == place => {
+                always.next();
+            }
+            _ => {}
+        }
+    }
+    always.next().is_none()
+}
+
+/// The members in the order of the fields, with those that have to be there.
+fn rebuilt(ty: &Struct, object: Object, places: &[Place], always: &[u16]) -> Object {
+    let mut members: Vec<(Place, Str, Value)> = Vec::with_capacity(object.len() + always.len());
+    for (place, (key, value)) in places.iter().zip(object) {
+        match place {
+            Place::Field(_) => members.push((*place, key, value)),
+            Place::Unknown if ty.unknown == Unknown::Keep => members.push((*place, key, value)),
+            Place::Unknown | Place::Nowhere => {}
+        }
+    }
+    for index in always.iter().map(|index| usize::from(*index)) {
+        if !places.contains(&Place::Field(index)) {
+            let field = &ty.fields[index];
+            let value = omission::absent(field).unwrap_or_default();
+            members.push((Place::Field(index), omission::name(&field.name), value));
+        }
+    }
+    members.sort_by_key(|member| member.0);
+    let mut out = Object::with_capacity(members.len());
+    for (_, key, value) in members {
+        out.push(key, value);
+    }
+    if ty.unknown == Unknown::Keep {
+        // Only custom resources keep what they do not know; they are printed sorted.
+        out.sort();
+    }
+    out
 }
 
 /// Go's words for a value of the wrong type.

@@ -6,7 +6,7 @@ use apiwright_json::{Duplicates, Object, Value};
 
 use super::Error;
 use crate::decode::{self, Source};
-use crate::table::Unknown;
+use crate::table::{Plan, Unknown};
 use crate::{Field, List, ListKind, Node, Ref, Shape, Struct};
 
 /// How many operations a patch may have.
@@ -297,6 +297,7 @@ static OPERATION: Struct = Struct {
     unknown: Unknown::Drop,
     atomic: false,
     unions: Ref::Static(&[]),
+    plan: Plan::new(),
 };
 static OPERATION_FIELDS: [Field; 4] = [
     member("op", Shape::String(Ref::Static(""))),

@@ -19,6 +19,7 @@ use apiwright_meta::field::go_value;
 use apiwright_meta::{ErrorList, Path};
 
 use crate::decode::omission;
+use crate::table::Plan;
 use crate::trail::Trail;
 use crate::{Field, ListKind, Node, Shape, Struct, go};
 
@@ -98,12 +99,21 @@ impl Walk<'_> {
             present.sort_by_key(|member| member.0);
         }
         let mut present = present.into_iter().peekable();
-        for (index, field) in ty.fields.iter().enumerate() {
+        let mut check = |index: usize, walk: &mut Self| {
+            while present.next_if(|member| member.0 < index).is_some() {}
             let value = present.next_if(|member| member.0 == index).map(|member| member.1);
+            let field = &ty.fields[index];
             if value.is_some() || !field.node.rules.is_empty() {
                 let old = old.and_then(|old| old.get(&field.name));
-                self.field(field, value, old, &at.field(ty, &field.name));
+                walk.field(field, value, old, &at.field(ty, &field.name));
             }
+        };
+        match self.words {
+            Words::BuiltIn => {
+                Plan::of(ty).ruled.iter().for_each(|index| check(usize::from(*index), self));
+            }
+            // Everything has a type to check.
+            Words::Custom => (0..ty.fields.len()).for_each(|index| check(index, self)),
         }
         if self.words == Words::Custom {
             for field in ty.fields.iter().filter(|field| field.required && !object.contains_key(&field.name))
