@@ -10,7 +10,9 @@ mod default_toleration_seconds;
 mod limit_ranger;
 mod limits;
 mod namespace_lifecycle;
+mod persistent_volume_claim_resize;
 mod pod_resources;
+mod pod_security;
 mod priority;
 mod resource_quota;
 mod runtime_class;
@@ -28,10 +30,12 @@ pub fn built_in(objects: &Objects) -> Vec<Arc<dyn Plugin>> {
         Arc::new(taint_nodes_by_condition::TaintNodesByCondition),
         Arc::new(limit_ranger::LimitRanger::new(objects())),
         Arc::new(service_account::ServiceAccount::new(objects())),
+        Arc::new(pod_security::PodSecurity::new(objects())),
         Arc::new(priority::Priority::new(objects())),
         Arc::new(default_toleration_seconds::DefaultTolerationSeconds),
         Arc::new(default_class::DefaultClass::of_storage(objects())),
         Arc::new(storage_object_in_use_protection::StorageObjectInUseProtection),
+        Arc::new(persistent_volume_claim_resize::PersistentVolumeClaimResize::new(objects())),
         Arc::new(runtime_class::RuntimeClass::new(objects())),
         Arc::new(default_class::DefaultClass::of_ingresses(objects())),
         Arc::new(resource_quota::ResourceQuota::new(objects())),
