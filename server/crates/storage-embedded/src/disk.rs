@@ -97,6 +97,14 @@ pub(crate) fn open_private(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+/// Makes a directory's own name durable.
+pub(crate) fn sync_parent(dir: &Path) -> io::Result<()> {
+    match dir.canonicalize()?.parent() {
+        Some(parent) => sync_directory(parent),
+        None => Ok(()),
+    }
+}
+
 /// Makes the names in a directory durable.
 #[cfg(unix)]
 fn sync_directory(path: &Path) -> io::Result<()> {

@@ -77,6 +77,8 @@ impl Embedded {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(dir).map_err(failed)?;
+        // A parent that we may not read is somebody else's, and was there before.
+        let _ = disk::sync_parent(dir);
         let lock = Lock::take(dir)?;
         let (durable, loaded) = Durable::open(Arc::new(Directory(dir.to_owned())), dir)?;
         Self::start(Some(durable), loaded, Some(lock), options).map_err(failed)

@@ -25,8 +25,9 @@ use etcd_client::{
 use futures::future::BoxFuture;
 use tokio::sync::watch as flag;
 
-pub use options::{Options, Tls, User};
+pub use options::{Options, Root, Tls, User};
 
+use convert::Names;
 use failure::Kind;
 use watch::Watcher;
 
@@ -44,6 +45,7 @@ pub(crate) struct Inner {
     client: Client,
     kv: KvClient,
     pub(crate) options: Options,
+    pub(crate) names: Names,
     /// Whether it is safe to ask how far a watch has come.
     pub(crate) can_request_progress: bool,
     /// The newest compaction that was heard of.
@@ -66,6 +68,7 @@ impl Etcd {
         Ok(Self(Arc::new(Inner {
             client,
             kv,
+            names: Names(options.root.clone()),
             options,
             can_request_progress,
             compacted: AtomicU64::new(0),
@@ -130,8 +133,8 @@ impl Inner {
     }
 
     async fn get(&self, key: &str, at: At) -> Result<(Revision, Option<Arc<Entry>>)> {
-        let mut response = self.read(key.into(), GetOptions::new(), at).await?;
-        let entry = response.take_kvs().into_iter().next().map(convert::entry).transpose()?;
+        let mut response = self.read(self.names.theirs(key).as_bytes().into(), GetOptions::new(), at).await?;
+        let entry = response.take_kvs().into_iter().next().map(|pair| self.names.entry(pair)).transpose()?;
         Ok((read_revision(&response, at), entry))
     }
 
@@ -139,18 +142,20 @@ impl Inner {
     async fn range(&self, range: Range<'_>) -> Result<Page> {
         let mut page = Page { revision: 0, entries: Vec::new(), remaining: 0 };
         let mut at = range.at;
+        let prefix = self.names.theirs(range.prefix);
         let limit = if range.limit == 0 { usize::MAX } else { range.limit };
         loop {
             let wanted = (limit - page.entries.len()).min(PAGE_MAX);
-            let after = page.entries.last().map(|entry| entry.key.clone());
-            let start = convert::start(range.prefix, after.as_deref().or(range.after));
-            let options = GetOptions::new().with_range(convert::end(range.prefix)).with_limit(wanted as i64);
+            let last = page.entries.last().map(|entry| entry.key.clone());
+            let after = last.as_deref().or(range.after).map(|key| self.names.theirs(key));
+            let start = convert::start(&prefix, after.as_deref());
+            let options = GetOptions::new().with_range(convert::end(&prefix)).with_limit(wanted as i64);
             let mut response = self.read(start, options, at).await?;
             let pairs = response.take_kvs();
             page.revision = read_revision(&response, at);
             page.remaining = (response.count() as u64).saturating_sub(pairs.len() as u64);
             for pair in pairs {
-                page.entries.push(convert::entry(pair)?);
+                page.entries.push(self.names.entry(pair)?);
             }
             if page.remaining == 0 || page.entries.len() >= limit {
                 return Ok(page);
@@ -174,7 +179,8 @@ impl Inner {
             Change::Put { ttl_seconds: Some(seconds), .. } => self.grant(*seconds).await?,
             _ => 0,
         };
-        let name = key.as_bytes();
+        let name = self.names.theirs(&key);
+        let name = name.as_bytes();
         let then = match &change {
             Change::Put { value, .. } => vec![
                 TxnOp::put(name, value.to_vec(), Some(PutOptions::new().with_lease(lease))),
@@ -200,14 +206,17 @@ impl Inner {
         });
         if !response.succeeded() {
             self.revoke(lease);
-            return Ok(Outcome::Mismatch { revision, current: pair.map(convert::entry).transpose()? });
+            return Ok(Outcome::Mismatch {
+                revision,
+                current: pair.map(|pair| self.names.entry(pair)).transpose()?,
+            });
         }
         let Some(pair) = pair else {
             return Err(Error::Corrupt(format!("etcd does not tell what it did to {key}")));
         };
         let entry = match change {
             Change::Put { value, .. } => Arc::new(written(key, value, &pair)),
-            Change::Delete => convert::entry(pair)?,
+            Change::Delete => self.names.entry(pair)?,
         };
         Ok(Outcome::Done { revision, entry })
     }

@@ -8,6 +8,8 @@ use std::time::Duration;
 pub struct Options {
     /// The members' client URLs, `https://10.0.0.1:2379`; at least one.
     pub endpoints: Vec<String>,
+    /// Where our keys are in the cluster, if not under their own names.
+    pub root: Option<Root>,
     /// Needed for `https` URLs.
     pub tls: Option<Tls>,
     /// Where the cluster has authentication enabled.
@@ -24,6 +26,15 @@ pub struct Options {
     pub progress_interval: Duration,
     /// The longest wait before a lost watch is tried again.
     pub backoff_max: Duration,
+}
+
+/// A part of the key space under another name. Keys outside of it keep their names.
+#[derive(Clone, Debug)]
+pub struct Root {
+    /// How keys begin that are renamed, `/registry/`.
+    pub ours: String,
+    /// How they begin in the cluster instead, `/clusters/blue/`.
+    pub theirs: String,
 }
 
 /// The certificates of a connection, each as PEM.
@@ -51,6 +62,7 @@ impl Options {
     pub fn new(endpoints: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             endpoints: endpoints.into_iter().map(Into::into).collect(),
+            root: None,
             tls: None,
             user: None,
             request_timeout: Duration::from_secs(10),

@@ -14,6 +14,7 @@ use futures::{StreamExt, stream};
 use tokio::sync::watch as flag;
 use tokio::time::{Interval, MissedTickBehavior};
 
+use crate::convert::Names;
 use crate::failure::{self, Kind};
 use crate::{Inner, convert};
 
@@ -22,6 +23,7 @@ const BACKOFF_MIN: Duration = Duration::from_millis(50);
 /// The state of a watch.
 pub(crate) struct Watcher {
     inner: Arc<Inner>,
+    /// As etcd has it.
     prefix: Box<str>,
     /// The last revision that was taken in whole.
     seen: Revision,
@@ -40,7 +42,7 @@ impl Watcher {
         let mut progress = tokio::time::interval_at(tokio::time::Instant::now() + period, period);
         progress.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let watcher = Self {
-            prefix: prefix.into(),
+            prefix: inner.names.theirs(prefix).into(),
             seen: after,
             connection: None,
             queue: VecDeque::new(),
@@ -133,7 +135,7 @@ impl Watcher {
         }
         let events = response.events();
         for event in events {
-            match convert(event) {
+            match convert(event, &self.inner.names) {
                 Ok(Some(event)) => {
                     self.seen = self.seen.max(event.revision());
                     self.queue.push_back(event);
@@ -183,14 +185,14 @@ fn is_final(error: &etcd_client::Error) -> bool {
 }
 
 /// A change; `None` where etcd no longer knows what was there before.
-fn convert(event: &etcd_client::Event) -> Result<Option<Event>> {
+fn convert(event: &etcd_client::Event, names: &Names) -> Result<Option<Event>> {
     let Some(pair) = event.kv() else {
         return Err(Error::Corrupt("etcd tells of a change without a key".into()));
     };
-    let previous = event.prev_kv().cloned().map(convert::entry).transpose()?;
+    let previous = event.prev_kv().cloned().map(|pair| names.entry(pair)).transpose()?;
     match (event.event_type(), previous) {
         (EventType::Put, None) if pair.version() > 1 => Ok(None),
-        (EventType::Put, previous) => Ok(Some(Event::Put { entry: convert::entry(pair.clone())?, previous })),
+        (EventType::Put, previous) => Ok(Some(Event::Put { entry: names.entry(pair.clone())?, previous })),
         (EventType::Delete, Some(previous)) => {
             Ok(Some(Event::Delete { previous, revision: pair.mod_revision() as Revision }))
         }

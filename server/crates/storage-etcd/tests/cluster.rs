@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use apiwright_storage::{At, Change, Error, Event, Expect, Key, Outcome, Range, Storage};
-use apiwright_storage_etcd::{Etcd, Options, Tls, User};
+use apiwright_storage_etcd::{Etcd, Options, Root, Tls, User};
 use bytes::Bytes;
 use futures::StreamExt;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
@@ -105,6 +105,41 @@ async fn long_ranges_are_read_at_one_revision() {
         assert_eq!((page.entries.len(), page.remaining), (want, 4500 - want as u64));
         assert!(page.entries.is_sorted_by(|a, b| a.key < b.key));
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_stores_share_a_cluster() {
+    if !support::available() {
+        return;
+    }
+    let server = Server::start();
+    let root = |theirs: &str| Some(Root { ours: "/registry/".into(), theirs: theirs.into() });
+    let blue = server.connect(Options { root: root("/blue/"), ..server.options() }).await;
+    let green = server.connect(Options { root: root("/green/"), ..server.options() }).await;
+    let plain = server.connect(server.options()).await;
+    let start = blue.revision().await.unwrap();
+    let mut watch = blue.watch("/registry/pods/", start).await.unwrap();
+    put(&green, "/registry/pods/a", Expect::Absent, "green").await.unwrap();
+    let revision = put(&blue, "/registry/pods/a", Expect::Absent, "blue").await.unwrap();
+    put(&blue, "/registry/pods/b", Expect::Absent, "blue").await.unwrap();
+    let event = loop {
+        match watch.next().await.unwrap().unwrap() {
+            Event::Progress(_) => {}
+            event => break event,
+        }
+    };
+    assert_eq!((event.key().map(|key| &**key), event.revision()), (Some("/registry/pods/a"), revision));
+    let range = Range { prefix: "/registry/", after: Some("/registry/pods/a"), limit: 0, at: At::Latest };
+    let keys = |page: apiwright_storage::Page| {
+        page.entries.iter().map(|entry| entry.key.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(keys(blue.range(range).await.unwrap()), ["/registry/pods/b"]);
+    assert!(keys(green.range(range).await.unwrap()).is_empty());
+    let range = Range { prefix: "/", after: None, ..range };
+    assert_eq!(keys(plain.range(range).await.unwrap()), ["/blue/pods/a", "/blue/pods/b", "/green/pods/a"]);
+    let (_, entry) = blue.get("/registry/pods/a", At::Latest).await.unwrap();
+    let entry = entry.unwrap();
+    assert_eq!((&*entry.key, &*entry.value), ("/registry/pods/a", &b"blue"[..]));
 }
 
 /// A certificate authority's and a member's files, and what a client needs.
