@@ -3,7 +3,7 @@
 //! Position: above `managed`, below the patch handler. A manager's configuration is checked
 //! against the schema, merged, what it no longer wants and nobody else owns is taken out, and the
 //! fields become its own, unless others who own them set them otherwise.
-//! Invariant: texts, owners and order of items are those of kube-apiserver's FieldManager and
+//! Invariant: texts, owners and order of items are those of kube-apiserver's `FieldManager` and
 //! structured-merge-diff v6.
 //! Absence: no decoding and no defaults of its own: [`Apply::finish`] brings the merged object
 //! into normal form.
@@ -25,7 +25,7 @@ use std::borrow::Cow;
 use apiwright_json::Value;
 use apiwright_meta::{Status, status};
 
-use crate::fieldset::{self, Faults};
+use crate::fieldset;
 use crate::managed::{
     Managers, Operation, Owner, Request, Trouble, blank, entries, put_entries, reconcile_all, record, settle,
     take_entries, unowned,
@@ -159,7 +159,7 @@ fn attempt(
         api_version: request.api_version.into(),
         subresource: request.subresource.into(),
         time: None,
-        set: request.filter.apply(set),
+        fields: request.filter.apply(set).into(),
     };
     let last = managers.take(&owner);
     owner.time = last.as_ref().and_then(|last| last.time.clone());
@@ -172,11 +172,11 @@ fn attempt(
         .map_err(|trouble| Refusal::of(trouble, "failed to compare objects: "))?;
     let changed = !fieldset::equal(live, &merged);
     if let Some(mut owner) = managers.take(&owner) {
-        owner.set.remove_all(unowned());
+        owner.fields.remove_all(unowned());
         if changed {
             owner.time = Some(request.now.into());
         }
-        if !owner.set.is_empty() {
+        if !owner.fields.is_empty() {
             managers.put(owner);
         }
     }
@@ -219,10 +219,4 @@ fn gvk(object: &Value) -> String {
         _ => Cow::Borrowed("/"),
     };
     format!("{group_version}, Kind={}", object.text_at(&["kind"]))
-}
-
-impl From<Faults> for Refusal {
-    fn from(faults: Faults) -> Self {
-        Self::text(faults.to_string())
-    }
 }

@@ -20,13 +20,14 @@ pub(super) fn prune(
     last: &Owner,
     request: &Request<'_>,
 ) -> Result<Value, Refusal> {
-    if last.set.is_empty() {
+    let last_set = last.fields.to_set();
+    if last_set.is_empty() {
         return Ok(merged);
     }
     let Some(at) = View::new(ty, &merged, &last.api_version, request)? else { return Ok(merged) };
-    let pruned = remove(&at.ty, &at.object, &with_named_fields(&at.ty, last.set.clone()));
+    let pruned = remove(&at.ty, &at.object, &with_named_fields(&at.ty, last_set.clone()));
     let pruned = add_back_owned(ty, &at, pruned, managers, request)?;
-    let pruned = add_back_dangling(&at, in_version(&pruned, &last.api_version, request)?.as_ref(), &last.set);
+    let pruned = add_back_dangling(&at, in_version(&pruned, &last.api_version, request)?.as_ref(), &last_set);
     let pruned = pruned.map_err(failed)?;
     Ok(in_version(&pruned, request.api_version, request)?.into_owned())
 }
@@ -101,8 +102,8 @@ fn add_back_owned(
     let mut versions: Vec<(&str, Set)> = Vec::new();
     for owner in &managers.0 {
         match versions.iter_mut().find(|(version, _)| *version == owner.api_version) {
-            Some((_, set)) => set.absorb(owner.set.clone()),
-            None => versions.push((&owner.api_version, owner.set.clone())),
+            Some((_, set)) => set.absorb(owner.fields.to_set()),
+            None => versions.push((&owner.api_version, owner.fields.to_set())),
         }
     }
     let first = at.object.text_at(&["apiVersion"]);

@@ -100,6 +100,8 @@ fn walk(ty: Type<'_>, old: Option<&Value>, new: Option<&Value>, marks: &mut Mark
     Ok(())
 }
 
+const NO_MEMBERS: &Object = &Object::new();
+
 /// Compares by one kind; whether the value counted as a whole.
 fn handle(
     atom: Atom<'_>,
@@ -121,8 +123,7 @@ fn handle(
             if map.is_atomic() || (left.is_none_or(Object::is_empty) && right.is_none_or(Object::is_empty)) {
                 return Ok(whole(old, new, marks));
             }
-            const NONE: &Object = &Object::new();
-            walk_members(map, left.unwrap_or(NONE), right.unwrap_or(NONE), marks)?;
+            walk_members(map, left.unwrap_or(NO_MEMBERS), right.unwrap_or(NO_MEMBERS), marks)?;
         }
     }
     Ok(false)
@@ -168,20 +169,14 @@ fn member(
     new: Option<&Value>,
     marks: &mut Marks,
 ) -> Result<(), Faults> {
-    if let (Some(old), Some(new)) = (old, new)
-        && is_leaf(old)
-        && old == new
-    {
+    // Most parts are equal, and equality needs no types.
+    if old == new {
         return Ok(());
     }
     let mut child = Marks::default();
     walk(map.member(name), old, new, &mut child).map_err(|faults| faults.within(&Element::field(name)))?;
     marks.take(child, || Element::field(name));
     Ok(())
-}
-
-fn is_leaf(value: &Value) -> bool {
-    !matches!(value, Value::Array(_) | Value::Object(_))
 }
 
 /// Pairs members by name: by merging where both sides are sorted, as maps are, else by looking up.

@@ -80,6 +80,14 @@ fn first_char(value: &Value) -> String {
     apiwright_json::to_string(value).chars().take(1).collect()
 }
 
+/// Whether this is the name of an element.
+pub(super) fn names(name: &str, element: &Element) -> bool {
+    match element {
+        Element::Field(field) => name.strip_prefix("f:").is_some_and(|name| name == field),
+        Element::Key(_) | Element::Value(_) | Element::Index(_) => name == text(element),
+    }
+}
+
 fn text(element: &Element) -> Str {
     match element {
         Element::Field(name) => join("f:", name),

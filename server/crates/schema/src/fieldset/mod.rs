@@ -18,6 +18,7 @@ mod named;
 mod order;
 mod reconcile;
 mod set;
+mod stored;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
@@ -29,12 +30,12 @@ pub use encode::Malformed;
 pub use filter::{Filter, Pattern};
 pub use fromvalue::from_value;
 pub use set::Set;
+pub use stored::Fields;
 
 pub(crate) use items::{items, key_element};
 pub(crate) use model::{Atom, ListAtom, MapAtom, Scalar, Type};
 pub(crate) use named::with_named_fields;
 pub(crate) use order::equal;
-pub(crate) use reconcile::reconcile;
 
 /// A value that does not fit its schema: which, and why, in structured-merge-diff's words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use crate::table::Struct;
 
 /// Makes a set fit a type some of whose values have become one value: who owned parts now owns
 /// the whole. What became granular needs nothing: its parts get owners with the next writes.
-pub(crate) fn reconcile(ty: &Struct, set: &mut Set) {
+pub(super) fn reconcile(ty: &Struct, set: &mut Set) {
     fit(Type::Struct(ty), set);
 }
 
@@ -28,16 +28,16 @@ fn fit(ty: Type<'_>, set: &mut Set) {
 }
 
 /// The type behind an element; `None` where nothing is known, so that nothing can have changed.
-fn below<'a>(ty: Type<'a>, element: &Element) -> Option<Type<'a>> {
+pub(super) fn below<'a>(ty: Type<'a>, element: &Element) -> Option<Type<'a>> {
     match (ty.atom(None), element) {
-        (Atom::Map(MapAtom::Deduced) | Atom::Scalar(_), _) => None,
-        (Atom::Map(map), Element::Field(name)) => Some(map.member(name)),
-        (Atom::Map(_), Element::Key(_) | Element::Value(_) | Element::Index(_)) => None,
         (Atom::List(list), _) => Some(list.item()),
+        (Atom::Map(map), Element::Field(name)) if !matches!(map, MapAtom::Deduced) => Some(map.member(name)),
+        (Atom::Map(_) | Atom::Scalar(_), _) => None,
     }
 }
 
-fn is_one_value(ty: Type<'_>) -> bool {
+/// Whether apply treats values of a type as a whole.
+pub(super) fn is_one_value(ty: Type<'_>) -> bool {
     match ty.atom(None) {
         Atom::Map(map) => map.is_atomic(),
         Atom::List(ListAtom::Typed(list)) => ListAtom::Typed(list).is_atomic(),

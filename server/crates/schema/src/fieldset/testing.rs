@@ -43,7 +43,7 @@ pub(crate) fn open(name: &str, fields: Vec<Field>) -> Ref<Struct> {
     Ref::Shared(Arc::new(ty))
 }
 
-/// ObjectMeta.
+/// `ObjectMeta`.
 pub(crate) fn meta() -> Ref<Struct> {
     let owner = structure(
         "OwnerReference",
@@ -84,7 +84,7 @@ pub(crate) fn kind(name: &str, fields: Vec<Field>) -> Ref<Struct> {
     structure(name, all)
 }
 
-/// A ConfigMap.
+/// A `ConfigMap`.
 pub(crate) fn config_map() -> Ref<Struct> {
     kind("ConfigMap", vec![field("data", map(string())), field("binaryData", map(Shape::Bytes))])
 }

@@ -4,12 +4,12 @@ use apiwright_json::Value;
 use proptest::prelude::*;
 
 use super::testing::{config_map, custom, deployment, paths, set, shown, value};
-use super::{Element, Filter, Set, compare, from_value};
+use super::{Element, Fields, Filter, Set, compare, from_value};
 
 #[test]
 fn fields_are_written_in_order() {
     for (given, written) in [
-        (r#"{}"#, r#"{}"#),
+        ("{}", "{}"),
         (r#"{"f:b":{},"f:a":{}}"#, r#"{"f:a":{},"f:b":{}}"#),
         (r#"{"f:a":{"f:b":{},".":{}}}"#, r#"{"f:a":{".":{},"f:b":{}}}"#),
         (r#"{"f:a":{".":{}}}"#, r#"{"f:a":{}}"#),
@@ -23,7 +23,7 @@ fn fields_are_written_in_order() {
         ),
         // Unknown kinds of elements are ignored, so that here nothing is left below f:a.
         (r#"{"f:a":{"x:odd":{}}}"#, r#"{"f:a":{}}"#),
-        (r#"{"x:odd":{}}"#, r#"{}"#),
+        (r#"{"x:odd":{}}"#, "{}"),
         (r#"{"f:a":null}"#, r#"{"f:a":{}}"#),
         (r#"{"f:":{}}"#, r#"{"f:":{}}"#),
         (r#"{"f:a<b":{},"v:\"a<b\"":{}}"#, r#"{"f:a\u003cb":{},"v:\"a\\u003cb\"":{}}"#),
@@ -35,7 +35,7 @@ fn fields_are_written_in_order() {
 #[test]
 fn what_is_no_set_is_refused() {
     for given in [
-        r#"5"#,
+        "5",
         r#"{"f:a":5}"#,
         r#"{"bad":{}}"#,
         r#"{"f":{}}"#,
@@ -122,7 +122,7 @@ fn objects_differ() {
         ),
         (r#"{"spec":{"replicas":1}}"#, r#"{"spec":{"replicas":1.0}}"#, "{}", "{}", "{}"),
         (
-            r#"{}"#,
+            "{}",
             r#"{"metadata":{"labels":{"a":"b"}}}"#,
             "{}",
             "{}",
@@ -240,8 +240,11 @@ fn a_type_that_became_atomic_is_owned_whole() {
         (r#"{"f:unknown":{"f:a":{}}}"#, r#"{"f:unknown":{"f:a":{}}}"#),
     ] {
         let mut fields = set(before);
-        super::reconcile(&deployment(), &mut fields);
+        super::reconcile::reconcile(&deployment(), &mut fields);
         assert_eq!(shown(&fields), after, "{before}");
+        let mut stored = Fields::stored(value(before));
+        stored.reconcile(&deployment());
+        assert_eq!(stored.to_set(), fields);
     }
 }
 
@@ -286,6 +289,16 @@ proptest! {
         let mut count = 0;
         a.for_each(&mut |path| { count += 1; assert!(a.has(path)); });
         prop_assert_eq!(count, a.len());
+    }
+
+    #[test]
+    fn stored_fields_are_the_same_set(a in sets(), b in sets()) {
+        let mut stored = Fields::stored(a.to_fields());
+        prop_assert_eq!(stored.intersects(&b), a.intersects(&b));
+        prop_assert_eq!(stored.is_empty(), a.is_empty());
+        prop_assert_eq!(stored.clone().into_fields(), a.to_fields());
+        stored.remove_all(&b);
+        prop_assert_eq!(stored.into_set(), a.difference(&b));
     }
 
     #[test]

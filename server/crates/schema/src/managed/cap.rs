@@ -36,17 +36,17 @@ pub(super) fn cap(managers: &mut Managers) {
             api_version: updater.api_version.clone(),
             subresource: "".into(),
             time: None,
-            set: Set::new(),
+            fields: Set::new().into(),
         };
         if !managers.0.iter().any(|one| one.is_same_as(&bucket)) {
-            let set = managers.take(&first).map(|first| first.set).unwrap_or_default();
-            managers.put(Owner { set, ..bucket.clone() });
+            let fields = managers.take(&first).map_or(Set::new().into(), |first| first.fields);
+            managers.put(Owner { fields, ..bucket.clone() });
         }
         let Some(merged) = managers.take(&updater) else { continue };
         count -= 1;
         match managers.0.iter_mut().find(|one| one.is_same_as(&bucket)) {
             Some(slot) => {
-                slot.set.absorb(merged.set);
+                slot.fields.set_mut().absorb(merged.fields.into_set());
                 slot.time = merged.time;
             }
             // The updater was the bucket itself.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use apiwright_json::{Object, Str, Value};
 
-use crate::fieldset::Set;
+use crate::fieldset::{Fields, Set};
 
 /// Who owns what. No two have the same identity; the order is that of the last decoding.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct Owner {
     /// When it last changed something, RFC 3339.
     pub time: Option<Str>,
     /// What it owns.
-    pub set: Set,
+    pub fields: Fields,
 }
 
 /// How an owner came to own its fields.
@@ -88,20 +88,20 @@ impl Owner {
         }
     }
 
-    fn entry(&self) -> Value {
+    fn into_entry(self) -> Value {
         let mut entry = Object::with_capacity(7);
         if !self.manager.is_empty() {
-            entry.push("manager", self.manager.clone());
+            entry.push("manager", self.manager);
         }
         entry.push("operation", self.operation.as_str());
-        entry.push("apiVersion", self.api_version.clone());
-        if let Some(time) = &self.time {
-            entry.push("time", time.clone());
+        entry.push("apiVersion", self.api_version);
+        if let Some(time) = self.time {
+            entry.push("time", time);
         }
         entry.push("fieldsType", "FieldsV1");
-        entry.push("fieldsV1", self.set.to_fields());
+        entry.push("fieldsV1", self.fields.into_fields());
         if !self.subresource.is_empty() {
-            entry.push("subresource", self.subresource.clone());
+            entry.push("subresource", self.subresource);
         }
         entry.into()
     }
@@ -123,11 +123,29 @@ impl Managers {
     /// # Errors
     /// When an entry is not valid, in upstream's words.
     pub fn decode(entries: Option<&Value>) -> Result<Self, Invalid> {
+        Self::read(entries.cloned(), |fields| {
+            Set::from_fields(&fields).map(Fields::from).map_err(|why| why.to_string())
+        })
+    }
+
+    /// The owners that entries name which this server has written: what they own is not looked at
+    /// before it has to change.
+    ///
+    /// # Errors
+    /// When an entry is not valid all the same.
+    pub(crate) fn of_stored(entries: Option<Value>) -> Result<Self, Invalid> {
+        Self::read(entries, |fields| Ok(Fields::stored(fields)))
+    }
+
+    fn read(
+        entries: Option<Value>,
+        read_fields: impl Fn(Value) -> Result<Fields, String>,
+    ) -> Result<Self, Invalid> {
         let mut managers = Self::default();
-        let entries = entries.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let Some(Value::Array(entries)) = entries else { return Ok(managers) };
         managers.0.reserve(entries.len());
-        for (at, entry) in entries.iter().enumerate() {
-            managers.put(decode_entry(at, entry)?);
+        for (at, entry) in entries.into_iter().enumerate() {
+            managers.put(read_entry(at, entry, &read_fields)?);
         }
         Ok(managers)
     }
@@ -138,7 +156,7 @@ impl Managers {
             return None;
         }
         self.0.sort_by(Owner::order);
-        Some(Value::Array(self.0.iter().map(Owner::entry).collect()))
+        Some(Value::Array(self.0.into_iter().map(Owner::into_entry).collect()))
     }
 
     /// Whether nobody owns anything.
@@ -161,8 +179,16 @@ impl Managers {
     }
 }
 
-fn decode_entry(at: usize, entry: &Value) -> Result<Owner, Invalid> {
-    let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
+fn read_entry(
+    at: usize,
+    entry: Value,
+    read_fields: &impl Fn(Value) -> Result<Fields, String>,
+) -> Result<Owner, Invalid> {
+    let mut entry = match entry {
+        Value::Object(entry) => entry,
+        _ => Object::new(),
+    };
+    let text = |name: &str| entry.str(name).unwrap_or_default();
     let operation = match text("operation") {
         "Apply" => Operation::Apply,
         "Update" => Operation::Update,
@@ -179,21 +205,23 @@ fn decode_entry(at: usize, entry: &Value) -> Result<Owner, Invalid> {
             return Err(Invalid(format!("invalid fieldsType {other} in managed fields entry {at}")));
         }
     }
-    let set = match entry.get("fieldsV1") {
-        None | Some(Value::Null) => Set::new(),
-        Some(fields) => Set::from_fields(fields).map_err(|why| {
-            Invalid(format!(
-                "error decoding versioned set from {}: error decoding set: {why}",
-                text("manager")
-            ))
+    let fields = match entry.get_mut("fieldsV1").map(std::mem::take) {
+        None | Some(Value::Null) => Set::new().into(),
+        Some(fields) => read_fields(fields).map_err(|why| {
+            let manager = entry.str("manager").unwrap_or_default();
+            Invalid(format!("error decoding versioned set from {manager}: error decoding set: {why}"))
         })?,
     };
+    let mut take = |name: &str| match entry.get_mut(name).map(std::mem::take) {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    };
     Ok(Owner {
-        manager: text("manager").into(),
+        manager: take("manager").unwrap_or_default(),
         operation,
-        api_version: text("apiVersion").into(),
-        subresource: text("subresource").into(),
-        time: entry.get("time").and_then(Value::as_str).map(Str::from),
-        set,
+        api_version: take("apiVersion").unwrap_or_default(),
+        subresource: take("subresource").unwrap_or_default(),
+        time: take("time"),
+        fields,
     })
 }

@@ -3,7 +3,7 @@
 //! Position: above `fieldset`; called once a write, with the live object and the new one in the
 //! version of the request. [`update`] records creates, updates and patches; server-side apply
 //! ([`crate::apply`]) shares the rest.
-//! Invariant: entries, their order and their times are those that kube-apiserver's FieldManager
+//! Invariant: entries, their order and their times are those that kube-apiserver's `FieldManager`
 //! would write; what cannot be recorded leaves ownership as it was, since no write fails for it.
 //! Absence: no clock and no conversion of its own: [`Request`] brings both.
 

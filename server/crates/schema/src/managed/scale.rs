@@ -31,9 +31,9 @@ impl Scale {
         let mut scale = Managers::default();
         for owner in Managers::decode(entries)?.0 {
             if let Some(Some(path)) = self.replicas_in(&owner.api_version)
-                && owner.set.has(path)
+                && owner.fields.to_set().has(path)
             {
-                scale.put(Owner { api_version: SCALE.into(), set: scale_replicas(), ..owner });
+                scale.put(Owner { api_version: SCALE.into(), fields: scale_replicas().into(), ..owner });
             }
         }
         Ok(scale.encode())
@@ -53,7 +53,7 @@ impl Scale {
         let mut object = Managers::default();
         for mut owner in Managers::decode(entries)?.0 {
             let Some(path) = self.replicas_in(&owner.api_version) else { continue };
-            let Some(path) = path.as_ref().filter(|path| owner.set.has(path)) else {
+            let Some(path) = path.as_ref().filter(|path| owner.fields.to_set().has(path)) else {
                 object.put(owner);
                 continue;
             };
@@ -62,15 +62,15 @@ impl Scale {
             if scale.take(&owner).is_none() {
                 let mut replicas = Set::new();
                 replicas.insert(path);
-                owner.set.remove_all(&replicas);
+                owner.fields.remove_all(&replicas);
             }
-            if !owner.set.is_empty() {
+            if !owner.fields.is_empty() {
                 object.put(owner);
             }
         }
         let Some(Some(path)) = self.replicas_in(&self.api_version) else { return Ok(object.encode()) };
         for owner in scale.0 {
-            if !owner.set.has(&replicas_path()) {
+            if !owner.fields.to_set().has(&replicas_path()) {
                 continue;
             }
             let mut set = Set::new();
@@ -78,7 +78,7 @@ impl Scale {
             // As upstream, it has no time unless it was an owner already.
             let before = object.take(&owner);
             let time = before.and_then(|before| before.time);
-            object.0.push(Owner { api_version: self.api_version.clone(), time, set, ..owner });
+            object.0.push(Owner { api_version: self.api_version.clone(), time, fields: set.into(), ..owner });
         }
         Ok(object.encode())
     }

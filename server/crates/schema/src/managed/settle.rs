@@ -30,12 +30,12 @@ impl From<Faults> for Trouble {
 pub(crate) fn reconcile_all(ty: &Struct, managers: &mut Managers, request: &Request<'_>) {
     managers.0.retain_mut(|owner| {
         if owner.api_version == request.api_version {
-            fieldset::reconcile(ty, &mut owner.set);
+            owner.fields.reconcile(ty);
             return true;
         }
         let ty = request.versions.ty(&owner.api_version);
         if let Some(ty) = &ty {
-            fieldset::reconcile(ty, &mut owner.set);
+            owner.fields.reconcile(ty);
         }
         ty.is_some()
     });
@@ -55,9 +55,9 @@ pub(crate) fn settle(
     force: bool,
     request: &Request<'_>,
 ) -> Result<Comparison, Trouble> {
-    let mut versions = vec![Version::new(request.api_version, compare(ty, old, new, request)?)];
+    let mut versions = vec![Seen::new(request.api_version, compare(ty, old, new, request)?)];
     for owner in &managers.0 {
-        let known = versions.iter().any(|version| version.api_version == owner.api_version);
+        let known = versions.iter().any(|version| version.of == owner.api_version);
         if known || workflow.is_some_and(|workflow| owner.is_same_as(workflow)) {
             continue;
         }
@@ -67,11 +67,11 @@ pub(crate) fn settle(
             request.versions.convert(object, &owner.api_version).map_err(Trouble::Conversion)
         };
         let comparison = compare(&ty, &convert(old)?, &convert(new)?, request)?;
-        versions.push(Version::new(&owner.api_version, comparison));
+        versions.push(Seen::new(&owner.api_version, comparison));
     }
     let of = |owner: &Owner| {
         let is_workflow = workflow.is_some_and(|workflow| owner.is_same_as(workflow));
-        versions.iter().find(|version| !is_workflow && version.api_version == owner.api_version)
+        versions.iter().find(|version| !is_workflow && version.of == owner.api_version)
     };
     if !force {
         let conflicts = conflicts(managers, of);
@@ -81,26 +81,26 @@ pub(crate) fn settle(
     }
     for owner in &mut managers.0 {
         if let Some(version) = of(owner) {
-            owner.set.remove_all(&version.touched);
-            owner.set.remove_all(&version.comparison.removed);
+            owner.fields.remove_all(&version.touched);
+            owner.fields.remove_all(&version.comparison.removed);
         }
     }
-    managers.0.retain(|owner| !owner.set.is_empty());
+    managers.0.retain(|owner| !owner.fields.is_empty());
     Ok(versions.swap_remove(0).comparison)
 }
 
 /// What changes, seen in one version.
-struct Version {
-    api_version: Str,
+struct Seen {
+    of: Str,
     comparison: Comparison,
     /// What is modified or added.
     touched: Set,
 }
 
-impl Version {
+impl Seen {
     fn new(api_version: &str, comparison: Comparison) -> Self {
         let touched = comparison.modified.union(&comparison.added);
-        Self { api_version: api_version.into(), comparison, touched }
+        Self { of: api_version.into(), comparison, touched }
     }
 }
 
@@ -119,15 +119,15 @@ fn compare(ty: &Struct, old: &Value, new: &Value, request: &Request<'_>) -> Resu
     })
 }
 
-fn conflicts<'v>(managers: &Managers, of: impl Fn(&Owner) -> Option<&'v Version>) -> Vec<(Owner, Vec<Path>)> {
+fn conflicts<'v>(managers: &Managers, of: impl Fn(&Owner) -> Option<&'v Seen>) -> Vec<(Owner, Vec<Path>)> {
     let mut conflicts = Vec::new();
     for owner in &managers.0 {
-        let Some(version) = of(owner) else { continue };
+        let Some(version) = of(owner).filter(|version| owner.fields.intersects(&version.touched)) else {
+            continue;
+        };
         let mut paths: Vec<Path> = Vec::new();
-        owner.set.intersection(&version.touched).for_each(&mut |path| paths.push(path.to_vec()));
-        if !paths.is_empty() {
-            conflicts.push((Owner { set: Set::new(), ..owner.clone() }, paths));
-        }
+        owner.fields.to_set().intersection(&version.touched).for_each(&mut |path| paths.push(path.to_vec()));
+        conflicts.push((owner.clone(), paths));
     }
     conflicts.sort_by_cached_key(|(owner, _)| owner.identifier());
     conflicts

@@ -132,9 +132,9 @@ fn entries_can_be_edited_and_reset() {
     let live = put(&ty, None, ONE_TWO, request("a", "t1"));
     let mine = r#"a Update v1 t1 {"f:data":{".":{},"f:one":{},"f:two":{}}}"#;
     for (entries, expected) in [
-        (r#"null"#, vec![mine]),
-        (r#"[]"#, vec![]),
-        (r#"[{}]"#, vec![]),
+        ("null", vec![mine]),
+        ("[]", vec![]),
+        ("[{}]", vec![]),
         (
             r#"[{"manager":"n","operation":"Apply","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:ghost":{}}}}]"#,
             vec![r#"n Apply v1 {"f:data":{"f:ghost":{}}}"#],

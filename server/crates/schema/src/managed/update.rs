@@ -13,7 +13,7 @@ pub fn update(ty: &Struct, live: Option<&Value>, new: &mut Value, request: &Requ
         return;
     }
     let given = take_entries(new);
-    let mut managers = known(live, given.as_ref(), request);
+    let mut managers = known(live, given, request);
     let blank_object;
     let old = match live {
         // Once nobody owns anything, only apply starts to record again.
@@ -59,10 +59,10 @@ pub(crate) fn record(
             api_version: request.api_version.into(),
             subresource: request.subresource.into(),
             time: Some(request.now.into()),
-            set,
+            fields: set.into(),
         };
         if let Some(previous) = managers.take(&owner) {
-            owner.set.absorb(previous.set);
+            owner.fields.set_mut().absorb(previous.fields.into_set());
         }
         managers.put(owner);
     }
@@ -72,18 +72,21 @@ pub(crate) fn record(
 
 /// Who owns what before the request: as it says itself, where it says something valid about the
 /// object (not through a subresource), else as the live object has it.
-fn known(live: Option<&Value>, given: Option<&Value>, request: &Request<'_>) -> Managers {
-    let of_live = || live.and_then(|live| Managers::decode(entries(live)).ok()).unwrap_or_default();
-    if !request.subresource.is_empty() {
-        return of_live();
+fn known(live: Option<&Value>, given: Option<Value>, request: &Request<'_>) -> Managers {
+    let stored = live.and_then(entries);
+    if given.is_some() && given.as_ref() == stored {
+        return Managers::of_stored(given).unwrap_or_default();
     }
-    if given.is_some_and(is_reset) {
-        return Managers::default();
+    if request.subresource.is_empty() {
+        if given.as_ref().is_some_and(is_reset) {
+            return Managers::default();
+        }
+        match Managers::decode(given.as_ref()) {
+            Ok(managers) if !managers.is_empty() => return managers,
+            _ => {}
+        }
     }
-    match Managers::decode(given) {
-        Ok(managers) if !managers.is_empty() => managers,
-        _ => of_live(),
-    }
+    Managers::of_stored(stored.cloned()).unwrap_or_default()
 }
 
 /// An empty list, or a list of one empty entry, asks to forget all owners.

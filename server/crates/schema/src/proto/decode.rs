@@ -1,9 +1,10 @@
 //! Protobuf messages to objects.
 
 use apiwright_json::{Object, Str, Value};
+use apiwright_meta::time::Duration;
 use base64::Engine as _;
 
-use super::convert::{format_duration, read_time, wrong_wire};
+use super::convert::{read_time, wrong_wire};
 use super::wire::{Reader, Wire};
 use super::{Error, props};
 use crate::table::{Field, Map, Shape, Struct};
@@ -22,27 +23,44 @@ impl Depth {
 }
 
 /// The object of a message, not yet in normal form: fields that are there have their members,
-/// zero or not.
+/// zero or not, in the order of the table.
 ///
 /// # Errors
 /// When the bytes are no such message.
 pub fn decode_message(ty: &Struct, bytes: &[u8]) -> Result<Value, Error> {
-    let mut object = Object::new();
-    message_of(ty, bytes, &mut object, Depth::default())?;
-    Ok(object.into())
+    message_of(ty, bytes, Object::new(), Depth::default()).map(Value::from)
 }
 
-/// Reads a message into an object: what it repeats is added, what it sets again replaced.
-pub(super) fn message_of(ty: &Struct, bytes: &[u8], object: &mut Object, depth: Depth) -> Result<(), Error> {
-    fields(ty, &mut Vec::new(), bytes, object, depth.below()?)
+/// Reads a message on top of what came of it before: what it repeats is added, what it sets again
+/// replaced.
+pub(super) fn message_of(ty: &Struct, bytes: &[u8], before: Object, depth: Depth) -> Result<Object, Error> {
+    let mut slots: Slots = Vec::new();
+    slots.resize_with(ty.fields.len(), || None);
+    for (name, value) in before {
+        if let Some(at) = ty.position(&name) {
+            slots[at] = Some(value);
+        }
+    }
+    fields(ty, &mut Vec::new(), bytes, &mut slots, depth.below()?)?;
+    let found = slots.iter().filter(|slot| slot.is_some()).count();
+    let mut object = Object::with_capacity(found);
+    for (field, slot) in ty.fields.iter().zip(slots) {
+        if let Some(value) = slot {
+            object.push(&*field.name, value);
+        }
+    }
+    Ok(object)
 }
+
+/// What was read of each field of a type.
+type Slots = Vec<Option<Value>>;
 
 /// Reads the fields of a message, or of one that JSON leaves out, at `path` within it.
 fn fields(
     ty: &Struct,
     path: &mut Vec<u32>,
     bytes: &[u8],
-    object: &mut Object,
+    slots: &mut Slots,
     depth: Depth,
 ) -> Result<(), Error> {
     let name = ty.name.rsplit('.').next().unwrap_or_default();
@@ -51,13 +69,12 @@ fn fields(
     while let Some((number, value)) = reader.next()? {
         if let Some(at) = find(ty, path, number, last) {
             last = at;
-            let field = &ty.fields[at];
-            read_field(ty, field, value, object, depth)?;
+            read_field(ty, &ty.fields[at], value, &mut slots[at], depth)?;
         } else if nests(ty, path, number)
             && let Wire::Bytes(bytes) = value
         {
             path.push(number);
-            fields(ty, path, bytes, object, depth.below()?)?;
+            fields(ty, path, bytes, slots, depth.below()?)?;
             path.pop();
         }
     }
@@ -66,7 +83,12 @@ fn fields(
 
 /// The field of a number; fields mostly come in the order of the table.
 fn find(ty: &Struct, path: &[u32], number: u32, last: usize) -> Option<usize> {
-    let is_it = |field: &Field| field.proto.is_some_and(|proto| proto.tag == number && proto.within == path);
+    // The numbers first: comparing paths is a call.
+    let is_it = |field: &Field| match field.proto {
+        Some(proto) if proto.tag != number || proto.within.len() != path.len() => false,
+        Some(proto) => path.is_empty() || proto.within == path,
+        None => false,
+    };
     let after = ty.fields[last..].iter().position(is_it).map(|at| at + last);
     after.or_else(|| ty.fields[..last].iter().position(is_it))
 }
@@ -84,15 +106,16 @@ fn read_field(
     ty: &Struct,
     field: &Field,
     value: Wire<'_>,
-    object: &mut Object,
+    slot: &mut Option<Value>,
     depth: Depth,
 ) -> Result<(), Error> {
     match &field.node.shape {
         Shape::List(list) => {
-            // Packed or not, numbers are numbers.
-            let slot = object.entry(&field.name, || Value::Array(Vec::new()));
-            let Value::Array(items) = slot else { return Ok(()) };
+            let Value::Array(items) = slot.get_or_insert_with(|| Value::Array(Vec::new())) else {
+                return Ok(());
+            };
             match (&list.item.shape, value) {
+                // Packed or not, numbers are numbers.
                 (Shape::Int32 | Shape::Int64 | Shape::Bool, Wire::Bytes(packed)) => {
                     unpack(&list.item.shape, packed, items)?;
                 }
@@ -102,18 +125,11 @@ fn read_field(
         Shape::Map(map) => {
             let Wire::Bytes(entry) = value else { return Err(wrong_wire(value, &go_name(field))) };
             let (key, value) = map_entry(ty, field, map, entry, depth)?;
-            if let Value::Object(entries) = object.entry(&field.name, || Value::Object(Object::new())) {
+            if let Value::Object(entries) = slot.get_or_insert_with(|| Value::Object(Object::new())) {
                 insert(entries, key, value);
             }
         }
-        shape => {
-            let before = match shape {
-                Shape::Struct(_) => object.get_mut(&field.name).map(std::mem::take),
-                _ => None,
-            };
-            let value = single(ty, field, shape, value, before, depth)?;
-            object.insert(&*field.name, value);
-        }
+        shape => *slot = Some(single(ty, field, shape, value, slot.take(), depth)?),
     }
     Ok(())
 }
@@ -221,7 +237,7 @@ fn single(
         (Shape::Bytes, Wire::Bytes(bytes)) => base64::engine::general_purpose::STANDARD.encode(bytes).into(),
         (Shape::Time, Wire::Bytes(bytes)) => read_time(bytes, false)?,
         (Shape::MicroTime, Wire::Bytes(bytes)) => read_time(bytes, true)?,
-        (Shape::Duration, Wire::Bytes(bytes)) => format_duration(duration(bytes)?).into(),
+        (Shape::Duration, Wire::Bytes(bytes)) => Duration::from_nanos(duration(bytes)?).to_string().into(),
         (Shape::Quantity, Wire::Bytes(bytes)) => first_bytes(bytes, "Quantity")?.map_or("0".into(), text),
         (Shape::IntOrString, Wire::Bytes(bytes)) => int_or_string(bytes)?,
         (Shape::RawObject | Shape::FieldsV1, Wire::Bytes(bytes)) => raw(bytes)?,
@@ -230,12 +246,11 @@ fn single(
             None => raw(bytes)?,
         },
         (Shape::Struct(ty), Wire::Bytes(bytes)) => {
-            let mut object = match before {
+            let before = match before {
                 Some(Value::Object(object)) => object,
                 _ => Object::new(),
             };
-            message_of(ty, bytes, &mut object, depth)?;
-            object.into()
+            message_of(ty, bytes, before, depth)?.into()
         }
         (_, other) => return Err(wrong_wire(other, &go_name(field))),
     })
@@ -249,7 +264,7 @@ fn go_name(field: &Field) -> String {
 
 /// A string; what is no UTF-8 becomes U+FFFD, as in Go's JSON.
 pub(super) fn text(bytes: &[u8]) -> Value {
-    Value::String(Str::from_utf8_lossy(bytes))
+    Value::String(std::str::from_utf8(bytes).map_or_else(|_| Str::from_utf8_lossy(bytes), Str::from))
 }
 
 fn double(number: f64) -> Value {

@@ -1,6 +1,9 @@
 //! Objects to protobuf messages.
 
+use std::cmp::Ordering;
+
 use apiwright_json::{Object, Value};
+use apiwright_meta::time::Duration;
 use base64::Engine as _;
 
 use super::{Error, convert, props, wire};
@@ -20,13 +23,17 @@ pub(super) fn message(ty: &Struct, object: &Object, out: &mut Vec<u8>) -> Result
     let mut fields: Vec<(Proto, &Field)> =
         ty.fields.iter().filter_map(|field| field.proto.map(|proto| (proto, field))).collect();
     // Mostly they are in order already.
-    fields.sort_by(|a, b| numbers(a.0).cmp(numbers(b.0)));
+    fields.sort_by(|a, b| order(a.0, b.0));
     run(ty, &fields, 0, object, &mut Hint::default(), out)
 }
 
-/// The numbers from the message to the field.
-fn numbers(proto: Proto) -> impl Iterator<Item = u32> {
-    proto.within.iter().copied().chain([proto.tag])
+/// By the numbers from the message to the field.
+fn order(a: Proto, b: Proto) -> Ordering {
+    if a.within.is_empty() && b.within.is_empty() {
+        return a.tag.cmp(&b.tag);
+    }
+    let numbers = |proto: Proto| proto.within.iter().copied().chain([proto.tag]);
+    numbers(a).cmp(numbers(b))
 }
 
 /// Where the last field was found among the members: both mostly come in the same order.
@@ -131,9 +138,9 @@ fn single(ty: &Struct, shape: &Shape, number: u32, value: &Value, out: &mut Vec<
         Shape::Time => return wire::put_message(number, out, |out| convert::put_time(value, false, out)),
         Shape::MicroTime => return wire::put_message(number, out, |out| convert::put_time(value, true, out)),
         Shape::Duration => {
-            let nanoseconds = convert::parse_duration(text(value)?).ok_or_else(|| mismatch("a duration"))?;
+            let duration = Duration::parse(text(value)?).map_err(Error)?;
             return wire::put_message(number, out, |out| {
-                wire::put_varint(1, nanoseconds as u64, out);
+                wire::put_varint(1, duration.nanos() as u64, out);
                 Ok(())
             });
         }

@@ -59,20 +59,17 @@ pub(super) fn put(kind: Kind, ty: &Struct, value: &Value, out: &mut Vec<u8>) -> 
 
 /// The JSON form of a union's message.
 pub(super) fn read(kind: Kind, ty: &Struct, bytes: &[u8], depth: Depth) -> Result<Value, Error> {
-    let (mut allows, mut schema, mut items) = (false, None, Vec::new());
+    let (mut allows, mut schema, mut items) = (false, None::<Object>, Vec::new());
     let mut reader = Reader::new(bytes, "JSONSchemaProps");
     while let Some((number, value)) = reader.next()? {
         match (kind, number, value) {
             (Kind::Bool, 1, Wire::Varint(truth)) => allows = truth != 0,
             (Kind::Bool, 2, Wire::Bytes(bytes))
             | (Kind::Array | Kind::StringArray, 1, Wire::Bytes(bytes)) => {
-                let slot = schema.get_or_insert_with(Object::new);
-                message_of(ty, bytes, slot, depth)?;
+                schema = Some(message_of(ty, bytes, schema.unwrap_or_default(), depth)?);
             }
             (Kind::Array, 2, Wire::Bytes(bytes)) => {
-                let mut item = Object::new();
-                message_of(ty, bytes, &mut item, depth)?;
-                items.push(item.into());
+                items.push(message_of(ty, bytes, Object::new(), depth)?.into());
             }
             (Kind::StringArray, 2, Wire::Bytes(bytes)) => items.push(decode::text(bytes)),
             _ => {}
