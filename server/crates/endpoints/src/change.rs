@@ -3,7 +3,8 @@
 //! Invariant: it is called again with another old object where a write has lost a race, so it
 //! changes nothing of its own.
 
-use apiwright_json::{Value, yaml};
+use apiwright_json::Value;
+use apiwright_json::yaml::{self, Collisions};
 use apiwright_meta::status::Result;
 use apiwright_meta::{Status, object};
 use apiwright_registry::Transform;
@@ -89,14 +90,16 @@ impl Changing<'_> {
         };
         decoded.strict.iter().for_each(|fault| self.call.warnings.add(fault.as_str()));
         let mut new = decoded.value;
+        if mentions_ownership(body) && decode::disowns(&patch.edit(self.wanted.ty, old)?) {
+            decode::disown(&mut new);
+        }
         self.set_defaults(&mut new);
         Ok(new)
     }
 
     /// What applying makes, with defaults.
     fn apply(&self, old: Option<&Value>, body: &[u8], force: bool) -> Result<Value> {
-        let (config, collisions) = yaml::decode(body)
-            .map_err(|error| Status::bad_request(format!("error decoding YAML: {}", error.message)))?;
+        let (config, collisions) = configuration(body)?;
         let finish = |merged| self.finish(merged);
         let new = self.ownership.apply(self.wanted, old, &config, force, &finish)?;
         match (self.validation, collisions.strict_error()) {
@@ -154,6 +157,26 @@ impl Transform for Changing<'_> {
             Change::Patch(..) | Change::Apply { .. } => None,
         }
     }
+}
+
+/// An apply configuration.
+fn configuration(body: &[u8]) -> Result<(Value, Collisions)> {
+    let refuse = |why: String| Status::bad_request(format!("error decoding YAML: {why}"));
+    let (config, collisions) = yaml::decode(body)
+        .map_err(|error| refuse(format!("error converting YAML to JSON: {}", error.message)))?;
+    match &config {
+        Value::Object(_) | Value::Null => Ok((config, collisions)),
+        other => Err(refuse(format!(
+            "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {} into Go value of type \
+             map[string]interface {{}}",
+            other.go_kind()
+        ))),
+    }
+}
+
+/// Whether a patch may be about `metadata.managedFields`: few are.
+fn mentions_ownership(patch: &[u8]) -> bool {
+    std::str::from_utf8(patch).is_ok_and(|patch| patch.contains("managedFields"))
 }
 
 /// The format of a patch type, `None` for apply.

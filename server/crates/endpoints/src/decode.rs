@@ -108,7 +108,11 @@ pub(crate) fn object(
     check_kind(wanted, &api_version, &kind).map_err(&unfit)?;
 
     let value = std::mem::take(&mut parsed.value);
-    let decoded = typed(wanted, &api_version, &kind, value, &parsed.duplicates).map_err(&unfit)?;
+    let disowns = disowns(&value);
+    let mut decoded = typed(wanted, &api_version, &kind, value, &parsed.duplicates).map_err(&unfit)?;
+    if disowns {
+        disown(&mut decoded.value);
+    }
     let faults: Vec<String> = parsed.complaints.into_iter().chain(decoded.strict).collect();
     match validation {
         FieldValidation::Strict if !faults.is_empty() => return Err(unfit(refusal::strict(&faults))),
@@ -120,6 +124,17 @@ pub(crate) fn object(
         return Err(other_kind(wanted, &kind, &decoded.value));
     }
     Ok(decoded.value)
+}
+
+/// Whether an object asks to forget who owns its fields, by an empty list: normal form has none.
+pub(crate) fn disowns(value: &Value) -> bool {
+    let given = value.at(&["metadata", "managedFields"]);
+    given.and_then(Value::as_array).is_some_and(Vec::is_empty)
+}
+
+/// Puts that wish into an object in normal form, for ownership to see.
+pub(crate) fn disown(value: &mut Value) {
+    apiwright_meta::object::set(value, "managedFields", Vec::<Value>::new());
 }
 
 /// Sets the defaults of an object in normal form: those of its type, then those of its hooks.

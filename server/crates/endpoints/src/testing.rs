@@ -28,8 +28,12 @@ use crate::server::Flavour;
 use crate::{GroupServer, ResourceServer, Shared};
 
 /// A catalogue of nothing.
-pub(crate) static EMPTY_CATALOGUE: Catalogue =
-    Catalogue { groups: Ref::Static(&[]), kinds: Ref::Static(&[]), types: Ref::Static(&[]) };
+pub(crate) static EMPTY_CATALOGUE: Catalogue = Catalogue {
+    groups: Ref::Static(&[]),
+    kinds: Ref::Static(&[]),
+    types: Ref::Static(&[]),
+    values: Ref::Static(&[]),
+};
 
 /// A catalogue of the kinds of these resources and of what their subresources are.
 static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
@@ -52,6 +56,7 @@ static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
         groups: none(),
         kinds: shared(vec![known("autoscaling", "Scale", scale), known("example.com", "Other", *THING)]),
         types: none(),
+        values: none(),
     }
 });
 

@@ -175,6 +175,7 @@ pub(super) fn list_meta(revision: u64, token: &str, remaining: Option<u64>) -> O
 fn envelope(flavour: Flavour, kind: &str, api_version: &str, meta: &Object) -> (Vec<u8>, Vec<u8>) {
     let mut meta = meta.clone();
     if flavour == Flavour::Custom {
+        meta.entry("continue", || Value::from(""));
         meta.sort();
     }
     let meta = apiwright_json::to_string(&Value::Object(meta));

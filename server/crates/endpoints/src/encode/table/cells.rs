@@ -34,8 +34,12 @@ fn cell(hooks: &dyn Hooks, column: &Column, object: &Value) -> Value {
         ColumnValue::Age => Value::from(age(object.at(&["metadata", "creationTimestamp"]), "<unknown>")),
         ColumnValue::Since(path) => Value::from(age(lookup(object, path), "<unknown>")),
         ColumnValue::Path(path, otherwise) => match lookup(object, path) {
-            None | Some(Value::Null) => literal(column, otherwise),
+            None | Some(Value::Null) => literal(otherwise),
             Some(found @ (Value::Array(_) | Value::Object(_))) => {
+                Value::from(apiwright_json::to_string(found))
+            }
+            // A cell that may be a word is one always: `<unset>` or "2".
+            Some(found @ (Value::Int(_) | Value::Float(_))) if is_word(otherwise) => {
                 Value::from(apiwright_json::to_string(found))
             }
             Some(found) => found.clone(),
@@ -47,12 +51,13 @@ fn cell(hooks: &dyn Hooks, column: &Column, object: &Value) -> Value {
     }
 }
 
-/// What is printed where there is no value: a number in a column of numbers.
-fn literal(column: &Column, otherwise: &str) -> Value {
-    match (&*column.kind, otherwise.parse::<i64>()) {
-        ("integer", Ok(number)) => Value::Int(number),
-        _ => Value::from(otherwise),
-    }
+/// What is printed where there is no value.
+fn literal(otherwise: &str) -> Value {
+    otherwise.parse::<i64>().map_or_else(|_| Value::from(otherwise), Value::Int)
+}
+
+fn is_word(otherwise: &str) -> bool {
+    !otherwise.is_empty() && otherwise.parse::<i64>().is_err()
 }
 
 fn text(part: &TemplatePart, object: &Value) -> String {
