@@ -9,6 +9,7 @@ use apiwright_storage::{Annex, At, Change, Entry, Expect, Key, Outcome};
 use bytes::Bytes;
 
 use crate::metadata;
+use crate::reserve::{Fate, Reservation, or_fail, settle};
 use crate::store::{Check, Store, WriteOptions, Written};
 
 /// How many names are tried for a generateName.
@@ -46,13 +47,15 @@ impl Store {
         mut object: Value,
         check: &dyn Check,
     ) -> Result<Written> {
-        let warnings = self.ready_to_create(write, namespace, &mut object, check).await?;
+        let mut reservation = self.reserve_create(write, namespace, &mut object).await?;
+        let ready = self.ready_to_create(write, namespace, &mut object, check).await;
+        let warnings = or_fail(ready, &mut reservation).await?;
         let key = self.key(namespace, object::name(&object))?;
         if !write.dry_run && metadata::resource_version(&object).is_ok_and(|version| version != 0) {
             return Err(Status::unclassified("resourceVersion should not be set on objects to be created"));
         }
         let value = self.encode(&object)?;
-        match self.put_new(write, key, value).await? {
+        match self.put_new(write, key, value, reservation).await? {
             Ok(entry) => Ok(Written { entry, created: true, warnings }),
             Err(current) => Err(self.already_exists(&object, current.as_deref())),
         }
@@ -79,16 +82,18 @@ impl Store {
         write: &WriteOptions,
         key: Key,
         value: Bytes,
+        reservation: Option<Reservation>,
     ) -> Result<std::result::Result<Arc<Entry>, Option<Arc<Entry>>>> {
         if write.dry_run {
             let read = self.storage.get(&key, At::Latest).await;
             let (_, current) = read.map_err(|error| self.storage_error(error, "create"))?;
+            settle(reservation, Fate::Failed).await;
             return Ok(match current {
                 Some(current) => Err(Some(current)),
                 None => Ok(unstored(key, value)),
             });
         }
-        let outcome = self.storage.commit(key, Expect::Absent, self.put(value)).await;
+        let outcome = self.commit_reserved(key, Expect::Absent, self.put(value), reservation).await;
         match outcome.map_err(|error| self.storage_error(error, "create"))? {
             Outcome::Done { entry, .. } => Ok(Ok(entry)),
             Outcome::Mismatch { current, .. } => Ok(Err(current)),

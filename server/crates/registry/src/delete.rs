@@ -6,7 +6,7 @@ use apiwright_json::Value;
 use apiwright_meta::status::Result;
 use apiwright_meta::time::Time;
 use apiwright_meta::{Status, object};
-use apiwright_storage::{Annex, At, Change, Entry, Expect, Key, Outcome, Revision};
+use apiwright_storage::{Annex, At, Entry, Expect, Key, Outcome, Revision};
 
 use crate::deletion::{self, Begin};
 use crate::hooks::DeletionStep;
@@ -133,8 +133,7 @@ impl Deletion<'_> {
         if self.write.dry_run {
             return Ok(Round::Done(Deleted::Gone(entry)));
         }
-        let expect = Expect::Revision(entry.mod_revision);
-        let outcome = self.store.storage.commit(Arc::clone(self.key), expect, Change::Delete).await;
+        let outcome = self.store.commit_deletion(Arc::clone(self.key), &entry, old).await;
         match outcome.map_err(|error| self.store.storage_error(error, "delete"))? {
             Outcome::Done { revision, .. } => Ok(Round::Done(Deleted::Gone(at_revision(&entry, revision)))),
             Outcome::Mismatch { current, .. } => Ok(Round::Again(current)),

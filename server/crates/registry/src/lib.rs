@@ -19,6 +19,7 @@ mod list;
 pub mod metadata;
 mod names;
 pub mod present;
+pub mod reserve;
 pub mod resource;
 mod scan;
 mod selection;
@@ -36,6 +37,7 @@ pub use facts::ObjectFacts;
 pub use hooks::{DeletionStep, Hooks};
 pub use names::generate as generate_name;
 pub use present::Presented;
+pub use reserve::{Fate, Held, Reservation, Reserve};
 pub use resource::{
     Column, ColumnValue, Kind, NameRule, Resource, Scope, Selectable, Strategy, Subresource, SubresourceKind,
     Verb,

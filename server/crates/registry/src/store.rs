@@ -12,6 +12,7 @@ use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
 use crate::facts::FieldPaths;
+use crate::reserve::Reserve;
 use crate::resource::Resource;
 
 /// The store of one resource of one version. Each verb has its file; this one has what they share.
@@ -22,13 +23,14 @@ pub struct Store {
     /// Where.
     pub storage: Arc<dyn Storage>,
     pub(crate) fields: Arc<FieldPaths>,
+    pub(crate) reserve: Option<Arc<dyn Reserve>>,
 }
 
 impl Store {
     /// The store of a resource in an engine.
     pub fn new(resource: Arc<Resource>, storage: Arc<dyn Storage>) -> Self {
         let fields = Arc::new(FieldPaths::of(&resource));
-        Self { resource, storage, fields }
+        Self { resource, storage, fields, reserve: None }
     }
 }
 

@@ -82,7 +82,7 @@ impl Store {
     }
 
     /// The namespace that objects of a request have.
-    fn namespace_of<'a>(&self, namespace: &'a str) -> &'a str {
+    pub(crate) fn namespace_of<'a>(&self, namespace: &'a str) -> &'a str {
         match self.resource.scope {
             Scope::Namespaced => namespace,
             Scope::Cluster => "",

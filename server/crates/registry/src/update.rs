@@ -5,10 +5,11 @@ use std::sync::Arc;
 use apiwright_json::Value;
 use apiwright_meta::status::Result;
 use apiwright_meta::{ErrorList, GroupKind, Path, Status, object};
-use apiwright_storage::{Annex, At, Change, Entry, Expect, Key, Outcome};
+use apiwright_storage::{Annex, At, Entry, Expect, Key, Outcome};
 use bytes::Bytes;
 
 use crate::metadata;
+use crate::reserve::{Fate, or_fail, settle};
 use crate::store::{Check, Store, Transform, WriteOptions, Written};
 
 /// What a writer that worked on an old object is told.
@@ -65,9 +66,11 @@ impl Store {
     ) -> Result<Round> {
         let mut object = transform.apply(None).await?;
         metadata::resource_version(&object)?;
-        let warnings = self.ready_to_create(request.write, request.namespace, &mut object, check).await?;
+        let mut reservation = self.reserve_create(request.write, request.namespace, &mut object).await?;
+        let ready = self.ready_to_create(request.write, request.namespace, &mut object, check).await;
+        let warnings = or_fail(ready, &mut reservation).await?;
         let value = self.encode(&object)?;
-        Ok(match self.put_new(request.write, Arc::clone(request.key), value).await? {
+        Ok(match self.put_new(request.write, Arc::clone(request.key), value, reservation).await? {
             Ok(entry) => Round::Done(Written { entry, created: true, warnings }),
             Err(current) => Round::Again(current),
         })
@@ -85,34 +88,53 @@ impl Store {
         let mut object = transform.apply(Some(&old)).await?;
         self.check_version(request.name, &mut object, entry)?;
 
-        self.prepare_update(write, request.namespace, &mut object, &old)?;
-        self.validate_update(Self::context(write), &object, &old)?;
-        let warnings = self.resource.hooks.warnings(&object, Some(&old));
-        check.check(Some(&object), Some(&old)).await?;
+        let mut reservation = self.reserve_update(write, &mut object, &old).await?;
+        let ready = self.ready_to_replace(request, &mut object, &old, check).await;
+        let warnings = or_fail(ready, &mut reservation).await?;
 
         let done = |entry| Ok(Round::Done(Written { entry, created: false, warnings }));
         if self.vanishes(&object, &old) {
             let value = self.encode(&object)?;
-            let gone = self.delete_last(write, request.key, entry).await?;
+            let gone = self.delete_last(write, request.key, entry, &old).await?;
+            settle(reservation, Fate::Failed).await;
             return if gone { done(in_place_of(entry, value)) } else { self.again(request.key).await };
         }
         // Equal trees may differ in the order of their members, which nobody sees.
         if object == old {
+            settle(reservation, Fate::Kept).await;
             return done(Arc::clone(entry));
         }
         let value = self.encode(&object)?;
         if value == entry.value {
+            settle(reservation, Fate::Kept).await;
             return done(Arc::clone(entry));
         }
         if write.dry_run {
+            settle(reservation, Fate::Failed).await;
             return done(in_place_of(entry, value));
         }
         let expect = Expect::Revision(entry.mod_revision);
-        let outcome = self.storage.commit(Arc::clone(request.key), expect, self.put(value)).await;
+        let key = Arc::clone(request.key);
+        let outcome = self.commit_reserved(key, expect, self.put(value), reservation).await;
         match outcome.map_err(|error| self.storage_error(error, "update"))? {
             Outcome::Done { entry, .. } => done(entry),
             Outcome::Mismatch { current, .. } => Ok(Round::Again(current)),
         }
+    }
+
+    /// Prepares, checks and lets validating admission check what is to replace `old`; gives warnings.
+    async fn ready_to_replace(
+        &self,
+        request: Request<'_>,
+        object: &mut Value,
+        old: &Value,
+        check: &dyn Check,
+    ) -> Result<Vec<String>> {
+        self.prepare_update(request.write, request.namespace, object, old)?;
+        self.validate_update(Self::context(request.write), object, old)?;
+        let warnings = self.resource.hooks.warnings(object, Some(old));
+        check.check(Some(object), Some(old)).await?;
+        Ok(warnings)
     }
 
     async fn again(&self, key: &Key) -> Result<Round> {
@@ -130,12 +152,11 @@ impl Store {
     }
 
     /// Deletes an object that nothing holds any more; `false` where it was changed meanwhile.
-    async fn delete_last(&self, write: &WriteOptions, key: &Key, entry: &Entry) -> Result<bool> {
+    async fn delete_last(&self, write: &WriteOptions, key: &Key, entry: &Entry, old: &Value) -> Result<bool> {
         if write.dry_run {
             return Ok(true);
         }
-        let expect = Expect::Revision(entry.mod_revision);
-        let outcome = self.storage.commit(Arc::clone(key), expect, Change::Delete).await;
+        let outcome = self.commit_deletion(Arc::clone(key), entry, old).await;
         match outcome.map_err(|error| self.storage_error(error, "update"))? {
             // Another writer may have taken the same finalizer away: what is gone is gone.
             Outcome::Done { .. } | Outcome::Mismatch { current: None, .. } => Ok(true),
