@@ -11,6 +11,7 @@
 //!
 //! Invariant: the output depends on the specs only; the same specs give the same bytes.
 
+pub mod build;
 pub mod check;
 pub mod descriptions;
 pub mod diagnostic;

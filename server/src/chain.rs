@@ -12,7 +12,7 @@ use apiwright_aggregator::Aggregator;
 use apiwright_apiextensions::ApiExtensions;
 use apiwright_chain::pages::{Index, NotFound};
 use apiwright_chain::server::Assembling;
-use apiwright_chain::spec::{ServerKind, ServerSpec};
+use apiwright_chain::spec::{ChainSpec, ServerKind};
 use apiwright_chain::{Authorizer, Delegate, Drain, Link, Pages, Server};
 use apiwright_discovery::{Discovery, DiscoveryHandler, Freshness, Source};
 use apiwright_endpoints::{GroupServer, ResourceServer, Shared};
@@ -23,13 +23,15 @@ use apiwright_registry::{Resource, Store};
 use apiwright_schema::Ref;
 use apiwright_storage::Storage;
 
-use crate::generated::{CHAIN, catalogue};
-
 /// The longest request body, as kube-apiserver has it.
 const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
 
 /// What the chain is assembled from.
 pub struct Parts {
+    /// What is compiled in.
+    pub catalogue: &'static Catalogue,
+    /// The links, the order of admission.
+    pub chain: &'static ChainSpec,
     /// Where objects are.
     pub storage: Arc<dyn Storage>,
     /// Who may create by PUT or apply.
@@ -76,7 +78,7 @@ impl Stores {
 /// # Errors
 /// Where the admission flags name what there is not.
 pub fn assemble(parts: Parts) -> Result<Assembled, String> {
-    let catalogue = catalogue();
+    let (catalogue, chain) = (parts.catalogue, parts.chain);
     let versions: Vec<(&'static Version, Vec<Arc<Resource>>)> =
         all_versions(catalogue).filter(|version| (parts.serves)(version)).map(|version| (version, version.shared())).collect();
     let stores = stores(&versions, &parts.storage);
@@ -94,7 +96,7 @@ pub fn assemble(parts: Parts) -> Result<Assembled, String> {
     let types = types(catalogue);
     let openapi = Arc::new(OpenApi::new(Arc::clone(&types)));
     for (version, resources) in &versions {
-        discovery.set(source(version, resources));
+        discovery.set(source(catalogue, version, resources));
         openapi.set(&version.group, &version.name, resources.clone());
     }
     let mut pages = parts.pages;
@@ -102,8 +104,9 @@ pub fn assemble(parts: Parts) -> Result<Assembled, String> {
     pages.push(Arc::new(OpenApiHandler::new(openapi)));
     pages.push(Arc::new(Index::of(pages.clone())));
 
-    let links = CHAIN.servers.iter().map(|spec| {
-        let own = groups(spec, &versions, &stores, &shared);
+    let links = chain.servers.iter().map(|spec| {
+        let owned = versions.iter().filter(|(version, _)| chain.owner(&version.group) == Some(spec.kind));
+        let own = groups(owned, &stores, &shared);
         link(spec.kind, own, &pages)
     });
     Ok(Assembled { server: Server::assemble(links), stores, discovery })
@@ -126,14 +129,13 @@ fn link(kind: ServerKind, own: GroupServer, pages: &[Arc<dyn Pages>]) -> Link {
 }
 
 /// The server of the groups that a link owns.
-fn groups(
-    spec: &ServerSpec,
-    versions: &[(&'static Version, Vec<Arc<Resource>>)],
+fn groups<'a>(
+    versions: impl Iterator<Item = &'a (&'static Version, Vec<Arc<Resource>>)>,
     stores: &Stores,
     shared: &Arc<Shared>,
 ) -> GroupServer {
     let mut server = GroupServer::default();
-    for (version, resources) in versions.iter().filter(|(version, _)| CHAIN.owner(&version.group) == Some(spec.kind)) {
+    for (version, resources) in versions {
         for resource in resources {
             if let Some(store) = stores.get(&version.group, &version.name, &resource.plural) {
                 server.install(ResourceServer::new(store, Arc::clone(shared)));
@@ -158,15 +160,15 @@ fn admission(stores: &Stores, parts: &Parts) -> Result<Admission, String> {
     let objects = Objects::new(stores.0.values().map(|store| Store::new(Arc::clone(&store.resource), Arc::clone(&store.storage))));
     Admission::choose(
         apiwright_admission::built_in(&objects),
-        CHAIN.admission.iter().map(|plugin| (plugin.name, plugin.default)),
+        parts.chain.admission.iter().map(|plugin| (plugin.name, plugin.default)),
         &parts.enable_admission_plugins,
         &parts.disable_admission_plugins,
     )
     .map_err(|why| why.to_string())
 }
 
-fn source(version: &Version, resources: &[Arc<Resource>]) -> Source {
-    let priority = catalogue().groups.iter().find(|group| *group.name == *version.group).map(|group| group.priority);
+fn source(catalogue: &Catalogue, version: &Version, resources: &[Arc<Resource>]) -> Source {
+    let priority = catalogue.groups.iter().find(|group| *group.name == *version.group).map(|group| group.priority);
     Source {
         group: version.group.to_string(),
         version: version.name.to_string(),

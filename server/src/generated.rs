@@ -2,18 +2,27 @@
 
 #![allow(clippy::unreadable_literal, clippy::large_stack_arrays, clippy::too_many_lines, missing_docs)]
 
-include!(concat!(env!("OUT_DIR"), "/mod.rs"));
+/// Includes what a build script made of specs with `apiwright_codegen::build`: the statics
+/// `CATALOGUE` and, where the specs have them, `CHAIN` and `BOOTSTRAP`.
+#[macro_export]
+macro_rules! include_specs {
+    () => {
+        include!(concat!(env!("OUT_DIR"), "/mod.rs"));
+    };
+}
+
+include_specs!();
 
 /// The names that the generated tables are written with.
-pub(crate) mod prelude {
-    pub(crate) use apiwright_registry::catalogue::{Catalogue, Group, KindType, Version};
-    pub(crate) use apiwright_registry::hooks::NoHooks;
-    pub(crate) use apiwright_registry::resource::{
+pub mod prelude {
+    pub use apiwright_registry::catalogue::{Catalogue, Group, KindType, Version};
+    pub use apiwright_registry::hooks::NoHooks;
+    pub use apiwright_registry::resource::{
         Column, ColumnValue, Conversion, Kind, NameRule, Resource, Scope, Selectable, StorageSpec, Strategy,
         Subresource, SubresourceKind, TemplatePart, Verb,
     };
-    pub(crate) use apiwright_schema::Ref::Static;
-    pub(crate) use apiwright_schema::table::{
+    pub use apiwright_schema::Ref::Static;
+    pub use apiwright_schema::table::{
         Field, List, ListKind, Map, Node, Patch, Plan, Proto, Rule, Shape, Struct, Text, Union, Unknown,
     };
 }

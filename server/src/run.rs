@@ -51,6 +51,8 @@ pub async fn run(config: Config) -> Result<(), String> {
     let health = Arc::new(probes::health(CHAIN.probes, &storage, &progress, &drain)?);
 
     let assembled = chain::assemble(Parts {
+        catalogue: catalogue(),
+        chain: &CHAIN,
         storage: Arc::clone(&storage),
         authorizer: Arc::clone(&authorizer) as _,
         drain: drain.clone(),

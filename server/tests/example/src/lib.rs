@@ -1,0 +1,10 @@
+//! A server of one group that is nothing but YAML: see `api-specs/groups/tea.example.com`.
+//!
+//! This file is all the Rust that it takes; `tests/served.rs` shows that it serves.
+
+/// What the specs became.
+pub mod generated {
+    #![allow(missing_docs, clippy::pedantic)]
+    pub use apiwright::generated::prelude;
+    apiwright::include_specs!();
+}
