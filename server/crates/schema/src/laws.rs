@@ -178,7 +178,9 @@ fn reverse(value: &mut Value) {
         Value::Object(object) => {
             let mut members: Vec<_> = std::mem::take(object).into_iter().collect();
             members.reverse();
-            members.iter_mut().for_each(|(_, value)| reverse(value));
+            for (_, value) in &mut members {
+                reverse(value);
+            }
             *object = members.into_iter().collect();
         }
         Value::Array(items) => items.iter_mut().for_each(reverse),
