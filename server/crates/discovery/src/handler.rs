@@ -35,7 +35,7 @@ pub struct DiscoveryHandler {
 
 /// A discovery path.
 enum Target<'a> {
-    Core { slash: bool },
+    Core,
     Groups { slash: bool },
     Group(&'a str),
     Version(&'a str, &'a str),
@@ -54,7 +54,7 @@ impl DiscoveryHandler {
         if !exists(&target, &snapshot) {
             return None;
         }
-        let routed = matches!(target, Target::Core { .. } | Target::Version(..));
+        let routed = matches!(target, Target::Core | Target::Version(..));
         if routed && request.head.method != Method::GET && request.head.method != Method::HEAD {
             return Some(respond::failure(&request.head, &Status::method_not_allowed()));
         }
@@ -70,7 +70,7 @@ impl DiscoveryHandler {
     /// The document in the form that is asked for; `None` where there is no such form.
     fn document(&self, request: &Request, target: &Target<'_>, snapshot: &Snapshot) -> Option<Response> {
         match target {
-            Target::Core { .. } => {
+            Target::Core => {
                 if let Some(media) = asks_for_aggregated(request) {
                     return Some(self.aggregated(request, snapshot.aggregated_core(), media));
                 }
@@ -152,7 +152,7 @@ fn target(path: &str) -> Option<Target<'_>> {
     let slash = path.ends_with('/');
     let mut parts = path.strip_prefix('/')?.strip_suffix('/').unwrap_or(&path[1..]).split('/');
     let target = match (parts.next()?, parts.next(), parts.next()) {
-        ("api", None, None) => Target::Core { slash },
+        ("api", None, None) => Target::Core,
         ("api", Some(version), None) => Target::Version("", version),
         ("apis", None, None) => Target::Groups { slash },
         ("apis", Some(group), None) => Target::Group(group),
@@ -164,7 +164,7 @@ fn target(path: &str) -> Option<Target<'_>> {
 
 fn exists(target: &Target<'_>, snapshot: &Snapshot) -> bool {
     match target {
-        Target::Core { .. } | Target::Groups { .. } => true,
+        Target::Core | Target::Groups { .. } => true,
         Target::Group(group) => snapshot.group(group).next().is_some(),
         Target::Version(group, version) => snapshot.version(group, version).is_some(),
     }
@@ -215,14 +215,14 @@ mod tests {
     fn paths_are_told_apart() {
         let name = |path: &str| match target(path) {
             None => "none".to_owned(),
-            Some(Target::Core { slash }) => format!("core {slash}"),
+            Some(Target::Core) => "core".to_owned(),
             Some(Target::Groups { slash }) => format!("groups {slash}"),
             Some(Target::Group(group)) => format!("group {group}"),
             Some(Target::Version(group, version)) => format!("version {group}/{version}"),
         };
         let cases = [
-            ("/api", "core false"),
-            ("/api/", "core true"),
+            ("/api", "core"),
+            ("/api/", "core"),
             ("/api/v1", "version /v1"),
             ("/api/v1/", "version /v1"),
             ("/apis", "groups false"),
