@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use crate::decode::omission;
+use crate::proto;
 use crate::{Node, Shape, Struct};
 
 /// A type's plan, empty until it is used.
@@ -26,6 +27,8 @@ pub(crate) struct Facts {
     pub(crate) deep_defaults: Box<[u16]>,
     /// Fields with rules, of their own or below.
     pub(crate) ruled: Box<[u16]>,
+    /// Fields that protobuf carries, in its order.
+    pub(crate) wire: Box<[u16]>,
 }
 
 impl Plan {
@@ -52,6 +55,7 @@ impl Facts {
             ruled: indexes(&|field| {
                 has_rules(&field.node) || below(&field.node, &has_rules, &mut HashSet::new())
             }),
+            wire: proto::fields_in_order(ty),
         }
     }
 

@@ -12,6 +12,8 @@ mod check;
 mod conflict;
 mod gofmt;
 mod lastapplied;
+#[cfg(test)]
+mod laws;
 mod merge;
 mod prune;
 mod remove;

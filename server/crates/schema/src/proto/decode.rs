@@ -6,21 +6,9 @@ use base64::Engine as _;
 
 use super::convert::{read_time, wrong_wire};
 use super::wire::{Reader, Wire};
-use super::{Error, props};
+use super::{Depth, Error, props};
+use crate::plan::Plan;
 use crate::table::{Field, Map, Shape, Struct};
-
-/// How deep messages may nest: deeper ones come from nobody who means well.
-const DEPTH_MAX: u16 = 200;
-
-/// How deep a message is nested.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Depth(u16);
-
-impl Depth {
-    fn below(self) -> Result<Self, Error> {
-        if self.0 >= DEPTH_MAX { Err(Error::new("exceeded max depth")) } else { Ok(Self(self.0 + 1)) }
-    }
-}
 
 /// The object of a message, not yet in normal form: fields that are there have their members,
 /// zero or not, in the order of the table.
@@ -64,11 +52,13 @@ fn fields(
     depth: Depth,
 ) -> Result<(), Error> {
     let name = ty.name.rsplit('.').next().unwrap_or_default();
+    let wire = &Plan::of(ty).wire;
     let mut reader = Reader::new(bytes, name);
     let mut last = 0;
     while let Some((number, value)) = reader.next()? {
-        if let Some(at) = find(ty, path, number, last) {
+        if let Some(at) = find(ty, wire, path, number, last) {
             last = at;
+            let at = usize::from(wire[at]);
             read_field(ty, &ty.fields[at], value, &mut slots[at], depth)?;
         } else if nests(ty, path, number)
             && let Wire::Bytes(bytes) = value
@@ -81,16 +71,16 @@ fn fields(
     Ok(())
 }
 
-/// The field of a number; fields mostly come in the order of the table.
-fn find(ty: &Struct, path: &[u32], number: u32, last: usize) -> Option<usize> {
+/// Where in the type's fields by number that of a number is; they mostly come in this order.
+fn find(ty: &Struct, fields: &[u16], path: &[u32], number: u32, last: usize) -> Option<usize> {
     // The numbers first: comparing paths is a call.
-    let is_it = |field: &Field| match field.proto {
+    let is_it = |at: &u16| match ty.fields[usize::from(*at)].proto {
         Some(proto) if proto.tag != number || proto.within.len() != path.len() => false,
         Some(proto) => path.is_empty() || proto.within == path,
         None => false,
     };
-    let after = ty.fields[last..].iter().position(is_it).map(|at| at + last);
-    after.or_else(|| ty.fields[..last].iter().position(is_it))
+    let after = fields[last..].iter().position(is_it).map(|at| at + last);
+    after.or_else(|| fields[..last].iter().position(is_it))
 }
 
 /// Whether fields are nested in the message of a number.

@@ -1,13 +1,12 @@
 //! Objects to protobuf messages.
 
-use std::cmp::Ordering;
-
 use apiwright_json::{Object, Value};
 use apiwright_meta::time::Duration;
 use base64::Engine as _;
 
-use super::{Error, convert, props, wire};
-use crate::table::{Field, Map, Proto, Shape, Struct};
+use super::{Depth, Error, convert, props, wire};
+use crate::plan::Plan;
+use crate::table::{Field, Map, Shape, Struct};
 
 /// Appends the message of an object in normal form.
 ///
@@ -15,161 +14,152 @@ use crate::table::{Field, Map, Proto, Shape, Struct};
 /// When a value is not one that the type has, for instance a time that cannot be read.
 pub fn encode_message(ty: &Struct, object: &Value, out: &mut Vec<u8>) -> Result<(), Error> {
     const NONE: &Object = &Object::new();
-    message(ty, object.as_object().unwrap_or(NONE), out)
+    message(ty, object.as_object().unwrap_or(NONE), Depth::default(), out)
 }
 
 /// Appends the fields of a message.
-pub(super) fn message(ty: &Struct, object: &Object, out: &mut Vec<u8>) -> Result<(), Error> {
-    let mut fields: Vec<(Proto, &Field)> =
-        ty.fields.iter().filter_map(|field| field.proto.map(|proto| (proto, field))).collect();
-    // Mostly they are in order already.
-    fields.sort_by(|a, b| order(a.0, b.0));
-    run(ty, &fields, 0, object, &mut Hint::default(), out)
-}
-
-/// By the numbers from the message to the field.
-fn order(a: Proto, b: Proto) -> Ordering {
-    if a.within.is_empty() && b.within.is_empty() {
-        return a.tag.cmp(&b.tag);
-    }
-    let numbers = |proto: Proto| proto.within.iter().copied().chain([proto.tag]);
-    numbers(a).cmp(numbers(b))
-}
-
-/// Where the last field was found among the members: both mostly come in the same order.
-#[derive(Default)]
-struct Hint(usize);
-
-impl Hint {
-    fn find<'v>(&mut self, object: &'v Object, name: &str) -> Option<&'v Value> {
-        let members = object.members();
-        let at = members[self.0..].iter().position(|(member, _)| member == name).map(|at| at + self.0);
-        let at = at.or_else(|| members[..self.0].iter().position(|(member, _)| member == name))?;
-        self.0 = at;
-        Some(&members[at].1)
-    }
-}
-
-fn run(
-    ty: &Struct,
-    mut fields: &[(Proto, &Field)],
-    depth: usize,
-    object: &Object,
-    hint: &mut Hint,
-    out: &mut Vec<u8>,
-) -> Result<(), Error> {
-    while let [(proto, field), rest @ ..] = fields {
-        if let Some(&number) = proto.within.get(depth) {
-            // Fields that protobuf nests in one more message, which is always there.
-            let nested =
-                fields.iter().take_while(|(proto, _)| proto.within.get(depth) == Some(&number)).count();
-            let (nested, rest) = fields.split_at(nested);
-            wire::put_message(number, out, |out| run(ty, nested, depth + 1, object, hint, out))?;
-            fields = rest;
-            continue;
+pub(super) fn message(ty: &Struct, object: &Object, depth: Depth, out: &mut Vec<u8>) -> Result<(), Error> {
+    let depth = depth.below()?;
+    let plan = Plan::of(ty);
+    let mut values: Vec<Option<&Value>> = vec![None; ty.fields.len()];
+    for (name, value) in object.iter().filter(|member| !member.1.is_null()) {
+        if let Some(at) = plan.position(ty, name) {
+            values[at] = Some(value);
         }
-        let value = hint.find(object, &field.name).filter(|value| !value.is_null());
-        field_value(ty, field, proto.tag, value, out)
-            .map_err(|error| Error(format!("{}: {error}", &*field.name)))?;
-        fields = rest;
     }
-    Ok(())
+    Writer { ty, values: &values, depth }.run(&plan.wire, 0, out)
 }
 
-fn field_value(
-    ty: &Struct,
-    field: &Field,
-    number: u32,
-    value: Option<&Value>,
-    out: &mut Vec<u8>,
-) -> Result<(), Error> {
-    let shape = &field.node.shape;
-    match (shape, value) {
-        (Shape::List(list), Some(Value::Array(items))) => {
-            items.iter().try_for_each(|item| single(ty, &list.item.shape, number, item, out))
-        }
-        (Shape::Map(map), Some(Value::Object(entries))) => map_entries(ty, map, number, entries, out),
-        (Shape::List(_) | Shape::Map(_), Some(_)) => Err(mismatch("a list or map")),
-        (_, Some(value)) => single(ty, shape, number, value, out),
-        (_, None) if field.pointer => Ok(()),
-        (_, None) => zero(shape, number, out),
-    }
+/// Writes one message.
+struct Writer<'a> {
+    ty: &'a Struct,
+    /// By the index of the field.
+    values: &'a [Option<&'a Value>],
+    depth: Depth,
 }
 
-fn map_entries(
-    ty: &Struct,
-    map: &Map,
-    number: u32,
-    entries: &Object,
-    out: &mut Vec<u8>,
-) -> Result<(), Error> {
-    let mut sorted: Vec<_> = entries.iter().collect();
-    sorted.sort_by(|a, b| a.0.as_bytes().cmp(b.0.as_bytes()));
-    for (key, value) in sorted {
-        wire::put_message(number, out, |out| {
-            wire::put_bytes(1, key.as_bytes(), out);
-            match (&map.value.shape, value) {
-                // A list cannot be a map's value: it is the items of a message.
-                (Shape::List(list), value) => wire::put_message(2, out, |out| {
-                    let items = value.as_array().map_or(&[][..], Vec::as_slice);
-                    items.iter().try_for_each(|item| single(ty, &list.item.shape, 1, item, out))
-                }),
-                (shape, Value::Null) => zero(shape, 2, out),
-                (shape, value) => single(ty, shape, 2, value, out),
+impl Writer<'_> {
+    /// Writes fields, all of which are nested the same way down to `nesting`.
+    fn run(&self, mut fields: &[u16], nesting: usize, out: &mut Vec<u8>) -> Result<(), Error> {
+        let proto_of = |at: u16| self.ty.fields[usize::from(at)].proto;
+        while let [at, rest @ ..] = fields {
+            let field = &self.ty.fields[usize::from(*at)];
+            let Some(proto) = field.proto else {
+                fields = rest;
+                continue;
+            };
+            if let Some(&number) = proto.within.get(nesting) {
+                // Fields that protobuf nests in one more message, which is always there.
+                let is_nested = |at: &&u16| {
+                    proto_of(**at).is_some_and(|proto| proto.within.get(nesting) == Some(&number))
+                };
+                let (nested, rest) = fields.split_at(fields.iter().take_while(is_nested).count());
+                wire::put_message(number, out, |out| self.run(nested, nesting + 1, out))?;
+                fields = rest;
+                continue;
             }
-        })?;
+            self.field(field, proto.tag, self.values[usize::from(*at)], out)
+                .map_err(|error| Error(format!("{}: {error}", &*field.name)))?;
+            fields = rest;
+        }
+        Ok(())
     }
-    Ok(())
-}
 
-/// A value that is there.
-fn single(ty: &Struct, shape: &Shape, number: u32, value: &Value, out: &mut Vec<u8>) -> Result<(), Error> {
-    match shape {
-        Shape::Bool => wire::put_varint(number, u64::from(value.as_bool() == Some(true)), out),
-        Shape::Int32 | Shape::Int64 => wire::put_varint(number, integer(value)? as u64, out),
-        Shape::Double => wire::put_fixed64(number, double(value)?.to_bits(), out),
-        Shape::String(_) => wire::put_bytes(number, text(value)?.as_bytes(), out),
-        Shape::Bytes => {
-            let bytes = base64::engine::general_purpose::STANDARD
-                .decode(text(value)?)
-                .map_err(|_| mismatch("base64"))?;
-            wire::put_bytes(number, &bytes, out);
+    fn field(
+        &self,
+        field: &Field,
+        number: u32,
+        value: Option<&Value>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let shape = &field.node.shape;
+        match (shape, value) {
+            (Shape::List(list), Some(Value::Array(items))) => {
+                items.iter().try_for_each(|item| self.single(&list.item.shape, number, item, out))
+            }
+            (Shape::Map(map), Some(Value::Object(entries))) => self.map_entries(map, number, entries, out),
+            (Shape::List(_) | Shape::Map(_), Some(_)) => Err(mismatch("a list or map")),
+            (_, Some(value)) => self.single(shape, number, value, out),
+            (_, None) if field.pointer => Ok(()),
+            (_, None) => zero(shape, number, self.depth, out),
         }
-        Shape::Time => return wire::put_message(number, out, |out| convert::put_time(value, false, out)),
-        Shape::MicroTime => return wire::put_message(number, out, |out| convert::put_time(value, true, out)),
-        Shape::Duration => {
-            let duration = Duration::parse(text(value)?).map_err(Error)?;
-            return wire::put_message(number, out, |out| {
-                wire::put_varint(1, duration.nanos() as u64, out);
-                Ok(())
-            });
-        }
-        Shape::Quantity => {
-            return wire::put_message(number, out, |out| {
-                match value {
-                    Value::Int(number) => wire::put_bytes(1, number.to_string().as_bytes(), out),
-                    value => wire::put_bytes(1, text(value)?.as_bytes(), out),
-                }
-                Ok(())
-            });
-        }
-        Shape::IntOrString => return wire::put_message(number, out, |out| int_or_string(value, out)),
-        Shape::RawObject | Shape::FieldsV1 => return raw(number, value, out),
-        Shape::Any(name) => match props::Kind::of(name) {
-            Some(kind) => return wire::put_message(number, out, |out| props::put(kind, ty, value, out)),
-            None => return raw(number, value, out),
-        },
-        Shape::Struct(ty) => {
-            let object = value.as_object().ok_or_else(|| mismatch("an object"))?;
-            return wire::put_message(number, out, |out| message(ty, object, out));
-        }
-        Shape::List(_) | Shape::Map(_) => return Err(mismatch("a scalar or message")),
     }
-    Ok(())
+
+    fn map_entries(&self, map: &Map, number: u32, entries: &Object, out: &mut Vec<u8>) -> Result<(), Error> {
+        let mut sorted: Vec<_> = entries.iter().collect();
+        sorted.sort_by(|a, b| a.0.as_bytes().cmp(b.0.as_bytes()));
+        for (key, value) in sorted {
+            wire::put_message(number, out, |out| {
+                wire::put_bytes(1, key.as_bytes(), out);
+                match (&map.value.shape, value) {
+                    // A list cannot be a map's value: it is the items of a message.
+                    (Shape::List(list), value) => wire::put_message(2, out, |out| {
+                        let items = value.as_array().map_or(&[][..], Vec::as_slice);
+                        items.iter().try_for_each(|item| self.single(&list.item.shape, 1, item, out))
+                    }),
+                    (shape, Value::Null) => zero(shape, 2, self.depth, out),
+                    (shape, value) => self.single(shape, 2, value, out),
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A value that is there.
+    fn single(&self, shape: &Shape, number: u32, value: &Value, out: &mut Vec<u8>) -> Result<(), Error> {
+        match shape {
+            Shape::Bool => wire::put_varint(number, u64::from(value.as_bool() == Some(true)), out),
+            Shape::Int32 | Shape::Int64 => wire::put_varint(number, integer(value)? as u64, out),
+            Shape::Double => wire::put_fixed64(number, double(value)?.to_bits(), out),
+            Shape::String(_) => wire::put_bytes(number, text(value)?.as_bytes(), out),
+            Shape::Bytes => {
+                let bytes = base64::engine::general_purpose::STANDARD
+                    .decode(text(value)?)
+                    .map_err(|_| mismatch("base64"))?;
+                wire::put_bytes(number, &bytes, out);
+            }
+            Shape::Time => return wire::put_message(number, out, |out| convert::put_time(value, false, out)),
+            Shape::MicroTime => {
+                return wire::put_message(number, out, |out| convert::put_time(value, true, out));
+            }
+            Shape::Duration => {
+                let duration = Duration::parse(text(value)?).map_err(Error)?;
+                return wire::put_message(number, out, |out| {
+                    wire::put_varint(1, duration.nanos() as u64, out);
+                    Ok(())
+                });
+            }
+            Shape::Quantity => {
+                return wire::put_message(number, out, |out| {
+                    match value {
+                        Value::Int(number) => wire::put_bytes(1, number.to_string().as_bytes(), out),
+                        value => wire::put_bytes(1, text(value)?.as_bytes(), out),
+                    }
+                    Ok(())
+                });
+            }
+            Shape::IntOrString => return wire::put_message(number, out, |out| int_or_string(value, out)),
+            Shape::RawObject | Shape::FieldsV1 => return raw(number, value, out),
+            Shape::Any(name) => match props::Kind::of(name) {
+                Some(kind) => {
+                    return wire::put_message(number, out, |out| {
+                        props::put(kind, self.ty, value, self.depth, out)
+                    });
+                }
+                None => return raw(number, value, out),
+            },
+            Shape::Struct(ty) => {
+                let object = value.as_object().ok_or_else(|| mismatch("an object"))?;
+                return wire::put_message(number, out, |out| message(ty, object, self.depth, out));
+            }
+            Shape::List(_) | Shape::Map(_) => return Err(mismatch("a scalar or message")),
+        }
+        Ok(())
+    }
 }
 
 /// A value that is no pointer and not there: it is written all the same, but for lists, maps and bytes.
-fn zero(shape: &Shape, number: u32, out: &mut Vec<u8>) -> Result<(), Error> {
+fn zero(shape: &Shape, number: u32, depth: Depth, out: &mut Vec<u8>) -> Result<(), Error> {
     match shape {
         Shape::Bool | Shape::Int32 | Shape::Int64 => wire::put_varint(number, 0, out),
         Shape::Double => wire::put_fixed64(number, 0, out),
@@ -191,7 +181,9 @@ fn zero(shape: &Shape, number: u32, out: &mut Vec<u8>) -> Result<(), Error> {
         Shape::IntOrString => {
             return wire::put_message(number, out, |out| int_or_string(&Value::Int(0), out));
         }
-        Shape::Struct(ty) => return wire::put_message(number, out, |out| message(ty, &Object::new(), out)),
+        Shape::Struct(ty) => {
+            return wire::put_message(number, out, |out| message(ty, &Object::new(), depth, out));
+        }
         Shape::Any(_) => wire::put_bytes(number, &[], out),
         Shape::Bytes | Shape::List(_) | Shape::Map(_) => {}
     }

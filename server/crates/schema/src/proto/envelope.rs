@@ -6,7 +6,7 @@ use apiwright_json::{Str, Value};
 
 use super::encode::message;
 use super::wire::{self, Reader, Wire};
-use super::{Error, MAGIC, encode_message};
+use super::{Depth, Error, MAGIC, encode_message};
 use crate::table::Struct;
 
 /// A body as it came: what it says it is, and the message.
@@ -130,7 +130,7 @@ pub fn encode_list<'a>(
         });
         for object in items {
             if let Value::Object(object) = object {
-                wire::put_message(2, out, |out| message(item, object, out))?;
+                wire::put_message(2, out, |out| message(item, object, Depth::default(), out))?;
             }
         }
         Ok(())

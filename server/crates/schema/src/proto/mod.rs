@@ -22,6 +22,8 @@ pub use decode::decode_message;
 pub use encode::encode_message;
 pub use envelope::{Envelope, encode, encode_list, encode_watch_event, open, seal};
 
+use crate::table::{Proto, Struct};
+
 /// What starts every such body.
 pub const MAGIC: &[u8; 4] = b"k8s\0";
 
@@ -38,6 +40,27 @@ impl Error {
     fn new(message: impl Into<String>) -> Self {
         Self(message.into())
     }
+}
+
+/// How deep a message is nested.
+#[derive(Clone, Copy, Debug, Default)]
+struct Depth(u16);
+
+impl Depth {
+    /// One deeper; messages that nest deeper than any in use come from nobody who means well.
+    fn below(self) -> Result<Self, Error> {
+        const DEPTH_MAX: u16 = 200;
+        if self.0 >= DEPTH_MAX { Err(Error::new("exceeded max depth")) } else { Ok(Self(self.0 + 1)) }
+    }
+}
+
+/// The indexes of a type's fields by their numbers: as they are written, and mostly read.
+pub(crate) fn fields_in_order(ty: &Struct) -> Box<[u16]> {
+    let mut fields: Vec<(Proto, u16)> =
+        ty.fields.iter().zip(0..).filter_map(|(field, at)| field.proto.map(|proto| (proto, at))).collect();
+    let numbers = |proto: Proto| proto.within.iter().copied().chain([proto.tag]);
+    fields.sort_by(|a, b| numbers(a.0).cmp(numbers(b.0)));
+    fields.into_iter().map(|(_, at)| at).collect()
 }
 
 impl std::fmt::Display for Error {

@@ -3,10 +3,10 @@
 
 use apiwright_json::{Object, Value};
 
-use super::decode::{Depth, message_of};
+use super::decode::message_of;
 use super::encode::{message, mismatch};
 use super::wire::{self, Reader, Wire};
-use super::{Error, decode};
+use super::{Depth, Error, decode};
 use crate::table::Struct;
 
 /// Which union.
@@ -30,7 +30,13 @@ impl Kind {
 }
 
 /// Appends the fields of a union.
-pub(super) fn put(kind: Kind, ty: &Struct, value: &Value, out: &mut Vec<u8>) -> Result<(), Error> {
+pub(super) fn put(
+    kind: Kind,
+    ty: &Struct,
+    value: &Value,
+    depth: Depth,
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
     let schema_number = match kind {
         Kind::Bool => 2,
         Kind::Array | Kind::StringArray => 1,
@@ -40,14 +46,14 @@ pub(super) fn put(kind: Kind, ty: &Struct, value: &Value, out: &mut Vec<u8>) -> 
         wire::put_varint(1, u64::from(object.is_some() || value.as_bool() == Some(true)), out);
     }
     if let Some(object) = object {
-        return wire::put_message(schema_number, out, |out| message(ty, object, out));
+        return wire::put_message(schema_number, out, |out| message(ty, object, depth, out));
     }
     let items = value.as_array().map_or(&[][..], Vec::as_slice);
     match kind {
         Kind::Bool => Ok(()),
         Kind::Array => items.iter().try_for_each(|item| {
             let object = item.as_object().ok_or_else(|| mismatch("an object"))?;
-            wire::put_message(2, out, |out| message(ty, object, out))
+            wire::put_message(2, out, |out| message(ty, object, depth, out))
         }),
         Kind::StringArray => items.iter().try_for_each(|item| {
             let text = item.as_str().ok_or_else(|| mismatch("a string"))?;
