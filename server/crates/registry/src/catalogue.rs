@@ -20,6 +20,9 @@ pub struct Catalogue {
     pub kinds: Table<KindType>,
     /// Every type, sorted by definition name.
     pub types: Table<&'static Struct>,
+    /// Definitions that are no struct here (`Quantity`, `Time`, `JSON`) and what they mean, sorted
+    /// by name.
+    pub values: Table<(Text, Text)>,
 }
 
 /// An API group.
@@ -89,6 +92,12 @@ impl Catalogue {
     pub fn definition(&self, name: &str) -> Option<&'static Struct> {
         let at = self.types.binary_search_by(|one| (*one.name).cmp(name));
         Some(self.types[at.ok()?])
+    }
+
+    /// What a definition means that is no struct here; empty where nobody said it.
+    pub fn value_doc(&self, name: &str) -> &str {
+        let at = self.values.binary_search_by(|one| (*one.0).cmp(name));
+        at.map_or("", |at| &self.values[at].1)
     }
 }
 

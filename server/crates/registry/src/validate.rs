@@ -41,6 +41,7 @@ impl Store {
         errors.append(update_faults());
         errors.append(update_faults());
         if !self.resource.is_custom() {
+            errors.append(standard_finalizer_faults(object));
             errors.append(self.own_meta_faults(object));
         }
         self.schema_faults(object, Some(old), &mut errors);
@@ -52,9 +53,7 @@ impl Store {
     fn own_meta_faults(&self, object: &Value) -> ErrorList {
         let mut errors = self.meta_faults(object, self.name_check());
         if !self.resource.is_custom() {
-            let finalizers = object::metadata(object).get("finalizers");
-            errors
-                .append(validate_standard_finalizers(finalizers, &Path::new("metadata").child("finalizers")));
+            errors.append(standard_finalizer_faults(object));
         }
         errors
     }
@@ -85,4 +84,10 @@ impl Store {
         }
         Err(Status::invalid(&self.resource.group_kind(), object::name(object), errors))
     }
+}
+
+/// What built-in kinds ask of finalizers, on updates as well.
+fn standard_finalizer_faults(object: &Value) -> ErrorList {
+    let finalizers = object::metadata(object).get("finalizers");
+    validate_standard_finalizers(finalizers, &Path::new("metadata").child("finalizers"))
 }

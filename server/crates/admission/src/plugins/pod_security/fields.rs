@@ -14,7 +14,7 @@ pub(crate) fn containers(pod: &Value) -> impl Iterator<Item = &Value> {
 }
 
 /// The names of the containers that a test picks.
-pub(crate) fn picked<'a>(pod: &'a Value, test: impl Fn(&Value) -> bool) -> Vec<&'a str> {
+pub(crate) fn picked(pod: &Value, test: impl Fn(&Value) -> bool) -> Vec<&str> {
     containers(pod).filter(|container| test(container)).map(|container| text(container, "name")).collect()
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn of_pod<'a>(pod: &'a Value, path: &[&str]) -> Option<&'a Value> {
 }
 
 /// Texts of a list.
-pub(crate) fn texts<'a>(list: Option<&'a Value>) -> impl Iterator<Item = &'a str> {
+pub(crate) fn texts(list: Option<&Value>) -> impl Iterator<Item = &str> {
     list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
