@@ -15,7 +15,7 @@ use apiwright_chain::server::Assembling;
 use apiwright_chain::spec::{ChainSpec, ServerKind};
 use apiwright_chain::{Authorizer, Delegate, Drain, Link, Pages, Server};
 use apiwright_discovery::{Discovery, DiscoveryHandler, Freshness, Source};
-use apiwright_endpoints::{GroupServer, ResourceServer, Shared};
+use apiwright_endpoints::{Act, GroupServer, ResourceServer, Shared};
 use apiwright_openapi::{OpenApi, OpenApiHandler};
 use apiwright_registry::catalogue::{Catalogue, Version};
 use apiwright_registry::typed::Types;
@@ -26,12 +26,17 @@ use apiwright_storage::Storage;
 /// The longest request body, as kube-apiserver has it.
 const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
 
+/// The acts of a resource (the empty name) and its subresources, by group and plural.
+pub type ActsOf = Box<dyn Fn(&str, &str) -> Vec<(&'static str, Arc<dyn Act>)>>;
+
 /// What the chain is assembled from.
 pub struct Parts {
     /// What is compiled in.
     pub catalogue: &'static Catalogue,
     /// The links, the order of admission.
     pub chain: &'static ChainSpec,
+    /// What POST does besides storing, by group and plural.
+    pub acts: ActsOf,
     /// Where objects are.
     pub storage: Arc<dyn Storage>,
     /// Who may create by PUT or apply.
@@ -106,7 +111,7 @@ pub fn assemble(parts: Parts) -> Result<Assembled, String> {
 
     let links = chain.servers.iter().map(|spec| {
         let owned = versions.iter().filter(|(version, _)| chain.owner(&version.group) == Some(spec.kind));
-        let own = groups(owned, &stores, &shared);
+        let own = groups(owned, &stores, &shared, &parts.acts);
         link(spec.kind, own, &pages)
     });
     Ok(Assembled { server: Server::assemble(links), stores, discovery })
@@ -133,12 +138,15 @@ fn groups<'a>(
     versions: impl Iterator<Item = &'a (&'static Version, Vec<Arc<Resource>>)>,
     stores: &Stores,
     shared: &Arc<Shared>,
+    acts: &ActsOf,
 ) -> GroupServer {
     let mut server = GroupServer::default();
     for (version, resources) in versions {
         for resource in resources {
             if let Some(store) = stores.get(&version.group, &version.name, &resource.plural) {
-                server.install(ResourceServer::new(store, Arc::clone(shared)));
+                let server_of_it = ResourceServer::new(store, Arc::clone(shared));
+                let acts = acts(&version.group, &resource.plural).into_iter();
+                server.install(acts.fold(server_of_it, |server, (name, act)| server.with_action(name, act)));
             }
         }
     }

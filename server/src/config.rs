@@ -9,8 +9,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use apiwright_auth::service_account::{PublicKey, SigningKey};
 use apiwright_auth::{
-    Authentication, Authority, Authorization, Mode, Rbac, RequestHeader, TokenAuthenticator, TokenFile,
+    Authentication, Authority, Authorization, Mode, Rbac, RequestHeader, ServiceAccounts, TokenAuthenticator,
+    TokenFile,
 };
 use apiwright_filters::Cors;
 use apiwright_registry::catalogue::{Catalogue, Version};
@@ -30,8 +32,12 @@ pub struct Config {
     pub pki: Pki,
     /// Where to listen.
     pub address: SocketAddr,
-    /// Tells who asks.
-    pub authentication: Arc<Authentication>,
+    /// Tells who asks, service accounts aside.
+    authentication: Authentication,
+    /// Signs service accounts' tokens, and verifies them besides the keys below.
+    signing_key: SigningKey,
+    /// Verify service accounts' tokens.
+    account_keys: Vec<PublicKey>,
     /// Signs client certificates.
     pub client_authority: Arc<Authority>,
     /// What the server shows.
@@ -68,7 +74,8 @@ impl Config {
         let authorities: Vec<&Path> =
             flags.client_ca_file.iter().map(PathBuf::as_path).chain([pki.authority.as_path()]).collect();
         let client_authority = Arc::new(Authority::load(&authorities)?);
-        let authentication = Arc::new(authentication(&flags, &client_authority)?);
+        let authentication = authentication(&flags, &client_authority)?;
+        let (signing_key, account_keys) = account_keys(&flags, &pki)?;
         let tls = Tls::new(certificates.load()?, &client_authority.certificates())
             .map_err(|error| format!("cannot use the serving certificate: {error}"))?;
         let cors = match flags.cors_allowed_origins.as_slice() {
@@ -78,6 +85,8 @@ impl Config {
         Ok(Self {
             address: SocketAddr::new(flags.bind_address, flags.secure_port),
             authentication,
+            signing_key,
+            account_keys,
             client_authority,
             certificates,
             tls: Arc::new(tls),
@@ -106,6 +115,20 @@ impl Config {
 
     fn engine(&self) -> StorageEngine {
         self.flags.storage.unwrap_or(StorageEngine::Embedded)
+    }
+
+    /// Who tells who asks, and who issues service accounts' tokens, once there is a store to look them up in.
+    pub fn authentication(&self, storage: &Arc<dyn Storage>) -> (Arc<Authentication>, Arc<ServiceAccounts>) {
+        let accounts = Arc::new(ServiceAccounts::new(
+            self.flags.service_account_issuer.clone(),
+            audiences(&self.flags),
+            self.signing_key.clone(),
+            self.account_keys.clone(),
+            Arc::clone(storage),
+        ));
+        let mut authentication = self.authentication.clone();
+        authentication.tokens.push(Arc::clone(&accounts) as _);
+        (Arc::new(authentication), accounts)
     }
 
     /// Who decides about requests.
@@ -277,6 +300,26 @@ fn serving_certificates(flags: &Flags, pki: &Pki) -> ServingCertificates {
     }
 }
 
+/// Whom tokens are for.
+fn audiences(flags: &Flags) -> Vec<String> {
+    if flags.api_audiences.is_empty() {
+        flags.service_account_issuer.clone()
+    } else {
+        flags.api_audiences.clone()
+    }
+}
+
+fn account_keys(flags: &Flags, pki: &Pki) -> Result<(SigningKey, Vec<PublicKey>), String> {
+    let signing = SigningKey::load(
+        flags.service_account_signing_key_file.as_ref().unwrap_or(&pki.service_account_key),
+    )?;
+    let mut keys = Vec::new();
+    for file in &flags.service_account_key_file {
+        keys.extend(PublicKey::load_all(file)?);
+    }
+    Ok((signing, keys))
+}
+
 fn authentication(flags: &Flags, client_authority: &Arc<Authority>) -> Result<Authentication, String> {
     let request_header = match &flags.requestheader_client_ca_file {
         None => None,
@@ -291,12 +334,13 @@ fn authentication(flags: &Flags, client_authority: &Arc<Authority>) -> Result<Au
     };
     let mut tokens: Vec<Arc<dyn TokenAuthenticator>> = Vec::new();
     if let Some(file) = &flags.token_auth_file {
-        tokens.push(Arc::new(TokenFile::load(file)?));
+        tokens.push(Arc::new(TokenFile::load(file, audiences(flags))?));
     }
     Ok(Authentication {
         request_header,
         client_authority: Some(Arc::clone(client_authority)),
         tokens,
+        audiences: audiences(flags),
         anonymous: flags.anonymous_auth,
     })
 }

@@ -1,5 +1,6 @@
 //! The apiwright server: library.
 
+pub mod acts;
 pub mod bootstrap;
 pub mod chain;
 pub mod config;

@@ -1,5 +1,7 @@
 //! Log lines to standard error: quiet unless asked.
 
+use std::io::IsTerminal;
+
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt;
@@ -15,7 +17,9 @@ pub fn start(verbosity: u8, format: LoggingFormat) {
     let registry = tracing_subscriber::registry().with(targets);
     // Somebody may have started it before, in tests.
     let _ = match format {
-        LoggingFormat::Text => registry.with(fmt::layer().with_writer(std::io::stderr)).try_init(),
+        LoggingFormat::Text => registry
+            .with(fmt::layer().with_ansi(std::io::stderr().is_terminal()).with_writer(std::io::stderr))
+            .try_init(),
         LoggingFormat::Json => registry.with(fmt::layer().json().with_writer(std::io::stderr)).try_init(),
     };
 }

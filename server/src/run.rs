@@ -16,6 +16,7 @@ use apiwright_transport::Listener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing::{error, info, warn};
 
+use crate::acts::Acts;
 use crate::bootstrap::{self, Placeholders};
 use crate::chain::{self, Parts, Stores};
 use crate::config::Config;
@@ -47,10 +48,18 @@ pub async fn run(config: Config) -> Result<(), String> {
     let progress = Arc::new(Progress::default());
     let rbac = Arc::new(Rbac::default());
     let authorizer = Arc::new(config.authorization(&rbac));
+    let (authentication, accounts) = config.authentication(&storage);
     let metrics = Arc::new(Metrics::default());
     let health = Arc::new(probes::health(CHAIN.probes, &storage, &progress, &drain)?);
 
+    let acts = Acts {
+        authentication: Arc::clone(&authentication),
+        authorization: Arc::clone(&authorizer),
+        accounts: Arc::clone(&accounts),
+        storage: Arc::clone(&storage),
+    };
     let assembled = chain::assemble(Parts {
+        acts: Box::new(move |group, plural| acts.of(group, plural)),
         catalogue: catalogue(),
         chain: &CHAIN,
         storage: Arc::clone(&storage),
@@ -68,7 +77,8 @@ pub async fn run(config: Config) -> Result<(), String> {
         ],
     })?;
     let server = assembled.server.prepare();
-    let stack = Stack::new(filters(&config, authorizer, metrics, drain.clone()), server.head());
+    let stack =
+        Stack::new(filters(&config, authentication, authorizer, metrics, drain.clone()), server.head());
 
     let serving = tokio::spawn(listener.serve(
         Arc::clone(&config.tls),
@@ -93,12 +103,13 @@ pub async fn run(config: Config) -> Result<(), String> {
 
 fn filters(
     config: &Config,
+    authentication: Arc<apiwright_auth::Authentication>,
     authorizer: Arc<apiwright_auth::Authorization>,
     metrics: Arc<Metrics>,
     drain: Drain,
 ) -> apiwright_filters::Config {
     apiwright_filters::Config {
-        authentication: Arc::clone(&config.authentication),
+        authentication,
         authorizer,
         flows: Arc::new(NoFlows),
         metrics,

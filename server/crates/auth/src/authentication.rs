@@ -13,8 +13,22 @@ use crate::request_header::RequestHeader;
 
 /// Knows some bearer tokens.
 pub trait TokenAuthenticator: Send + Sync + 'static {
-    /// Whose token this is; `None` where it is not one of this authenticator's.
-    fn authenticate<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<Option<Arc<User>>, String>>;
+    /// Whose token this is, if it is for one of the audiences; `None` where it is not one of this
+    /// authenticator's.
+    fn authenticate<'a>(
+        &'a self,
+        token: &'a str,
+        audiences: &'a [String],
+    ) -> BoxFuture<'a, Result<Option<Known>, String>>;
+}
+
+/// A token that is known.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// Whose it is.
+    pub user: Arc<User>,
+    /// Those of the audiences that were asked for that it is for.
+    pub audiences: Vec<String>,
 }
 
 /// Who asks.
@@ -27,7 +41,7 @@ pub struct Identity {
 }
 
 /// Everything that can tell who asks.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Authentication {
     /// A front proxy's word, where one is configured.
     pub request_header: Option<RequestHeader>,
@@ -35,6 +49,8 @@ pub struct Authentication {
     pub client_authority: Option<Arc<Authority>>,
     /// Know tokens; the first that knows one counts.
     pub tokens: Vec<Arc<dyn TokenAuthenticator>>,
+    /// Whom tokens must be for.
+    pub audiences: Vec<String>,
     /// Whether requests without credentials are `system:anonymous`'s.
     pub anonymous: bool,
 }
@@ -74,8 +90,8 @@ impl Authentication {
         }
         let mut warning = None;
         match bearer::find(headers) {
-            Ok(Bearer::Token(token)) => match self.user_of(&token).await {
-                Ok(user) => return Ok(Identity { user, warning: None }),
+            Ok(Bearer::Token(token)) => match self.known(&token, &self.audiences).await {
+                Ok(known) => return Ok(Identity { user: known.user, warning: None }),
                 Err(why) => errors.push(why),
             },
             Ok(Bearer::Ignored(text)) => warning = Some(text),
@@ -91,15 +107,15 @@ impl Authentication {
         Err("no credentials".into())
     }
 
-    /// Whose token this is: what `TokenReview`s ask, too.
+    /// Whose token this is, if it is for one of the audiences: what `TokenReview`s ask, too.
     ///
     /// # Errors
     /// When nobody knows it.
-    pub async fn user_of(&self, token: &str) -> Result<Arc<User>, String> {
+    pub async fn known(&self, token: &str, audiences: &[String]) -> Result<Known, String> {
         let mut errors = Vec::new();
         for authenticator in &self.tokens {
-            match authenticator.authenticate(token).await {
-                Ok(Some(user)) => return Ok(user),
+            match authenticator.authenticate(token, audiences).await {
+                Ok(Some(known)) => return Ok(known),
                 Ok(None) => {}
                 Err(why) => errors.push(why),
             }
@@ -124,9 +140,14 @@ mod tests {
     struct One;
 
     impl TokenAuthenticator for One {
-        fn authenticate<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<Option<Arc<User>>, String>> {
+        fn authenticate<'a>(
+            &'a self,
+            token: &'a str,
+            _: &'a [String],
+        ) -> BoxFuture<'a, Result<Option<Known>, String>> {
             let user = User { name: "admin".into(), ..User::default() };
-            Box::pin(std::future::ready(Ok((token == "admintoken").then(|| Arc::new(authenticated(user))))))
+            let known = Known { user: Arc::new(authenticated(user)), audiences: Vec::new() };
+            Box::pin(std::future::ready(Ok((token == "admintoken").then_some(known))))
         }
     }
 

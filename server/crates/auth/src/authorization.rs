@@ -5,7 +5,7 @@ use std::sync::Arc;
 use apiwright_chain::{Authorizer, Decision, RequestInfo, User};
 use futures::future::BoxFuture;
 
-use crate::rbac::Rbac;
+use crate::rbac::{Granted, Rbac, Rule};
 
 /// The group that is never asked.
 const MASTERS: &str = "system:masters";
@@ -50,6 +50,29 @@ impl Authorization {
             }
         }
         Decision::NoOpinion(reasons.join("\n"))
+    }
+
+    /// The rules that apply to a user in a namespace, as far as the modes can list them.
+    pub fn rules(&self, user: &User, namespace: &str) -> Granted {
+        let mut all = Granted::default();
+        for mode in &self.0 {
+            match mode {
+                Mode::AlwaysAllow => {
+                    let star = || vec!["*".into()];
+                    let resources =
+                        Rule { verbs: star(), api_groups: star(), resources: star(), ..Rule::default() };
+                    all.rules.push(resources);
+                    all.rules.push(Rule { verbs: star(), non_resource_urls: star(), ..Rule::default() });
+                }
+                Mode::AlwaysDeny => {}
+                Mode::Rbac(rbac) => {
+                    let granted = rbac.granted(user, namespace);
+                    all.rules.extend(granted.rules);
+                    all.missing.extend(granted.missing);
+                }
+            }
+        }
+        all
     }
 }
 

@@ -14,11 +14,13 @@ pub mod client_certificate;
 mod csv;
 pub mod rbac;
 pub mod request_header;
+pub mod service_account;
 pub mod token_file;
 
-pub use authentication::{Authentication, Identity, TokenAuthenticator};
+pub use authentication::{Authentication, Identity, Known, TokenAuthenticator};
 pub use authority::Authority;
 pub use authorization::{Authorization, Mode};
 pub use rbac::Rbac;
 pub use request_header::RequestHeader;
+pub use service_account::ServiceAccounts;
 pub use token_file::TokenFile;

@@ -11,6 +11,7 @@ use crate::authority::Authority;
 use crate::client_certificate::common_name;
 
 /// What makes a front proxy, and where it names the user.
+#[derive(Clone)]
 pub struct RequestHeader {
     /// Signs the proxies' certificates.
     pub authority: Arc<Authority>,

@@ -8,24 +8,25 @@ use apiwright_chain::User;
 use futures::future::BoxFuture;
 use tracing::warn;
 
-use crate::authentication::{TokenAuthenticator, authenticated};
+use crate::authentication::{Known, TokenAuthenticator, authenticated};
 use crate::csv;
 
 /// Tokens that an operator wrote down.
 pub struct TokenFile {
     users: HashMap<String, Arc<User>>,
+    audiences: Vec<String>,
 }
 
 impl TokenFile {
-    /// Reads a file, once: changes need a restart, as with kube-apiserver.
+    /// Reads a file of tokens for these audiences, once: changes need a restart, as with kube-apiserver.
     ///
     /// # Errors
     /// When it cannot be read, is not CSV, or has a line of fewer than three columns.
-    pub fn load(path: &Path) -> Result<Self, String> {
+    pub fn load(path: &Path, audiences: Vec<String>) -> Result<Self, String> {
         let name = path.display();
         let text = std::fs::read_to_string(path)
             .map_err(|error| format!("cannot read the token file {name}: {error}"))?;
-        Self::parse(&text, &name.to_string())
+        Ok(Self { audiences, ..Self::parse(&text, &name.to_string())? })
     }
 
     fn parse(text: &str, name: &str) -> Result<Self, String> {
@@ -49,13 +50,22 @@ impl TokenFile {
                 warn!(file = name, record = number, "duplicate token in the token file; the last one counts");
             }
         }
-        Ok(Self { users })
+        Ok(Self { users, audiences: Vec::new() })
     }
 }
 
 impl TokenAuthenticator for TokenFile {
-    fn authenticate<'a>(&'a self, token: &'a str) -> BoxFuture<'a, Result<Option<Arc<User>>, String>> {
-        Box::pin(std::future::ready(Ok(self.users.get(token).cloned())))
+    fn authenticate<'a>(
+        &'a self,
+        token: &'a str,
+        audiences: &'a [String],
+    ) -> BoxFuture<'a, Result<Option<Known>, String>> {
+        // These tokens are for this server: somebody else's audience is not theirs.
+        let matching: Vec<String> =
+            self.audiences.iter().filter(|own| audiences.contains(own)).cloned().collect();
+        let for_us = self.audiences.is_empty() || !matching.is_empty();
+        let user = self.users.get(token).filter(|_| for_us).cloned();
+        Box::pin(std::future::ready(Ok(user.map(|user| Known { user, audiences: matching }))))
     }
 }
 

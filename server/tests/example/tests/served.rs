@@ -25,6 +25,7 @@ impl Server {
         let authorizer = Authorization::new(vec![Mode::AlwaysAllow]);
         let (_, drain) = drain();
         let assembled = assemble(Parts {
+            acts: Box::new(|_, _| Vec::new()),
             catalogue: &CATALOGUE,
             chain: &CHAIN,
             storage: Arc::new(Embedded::memory(Options::default())),
