@@ -8,7 +8,7 @@ use apiwright_json::yaml::{self, Collisions};
 use apiwright_meta::status::Result;
 use apiwright_meta::{Status, object};
 use apiwright_registry::Transform;
-use apiwright_schema::decode::{self as schema, ObjectKind, Source};
+use apiwright_schema::decode::ObjectKind;
 use apiwright_schema::patch::{FieldValidation, Format, Patch};
 use bytes::Bytes;
 use futures::future::BoxFuture;
@@ -116,10 +116,7 @@ impl Changing<'_> {
 
     /// A merged object in normal form, with defaults.
     fn finish(&self, merged: Value) -> Result<Value, String> {
-        let api_version = self.wanted.api_version();
-        let kind = ObjectKind { api_version: &api_version, kind: self.wanted.kind };
-        let decoded = schema::normalise(self.wanted.ty, kind, merged, Source::Unstructured);
-        let mut new = decoded.map_err(|error| error.0)?.value;
+        let mut new = decode::merged(self.wanted, merged)?;
         self.set_defaults(&mut new);
         Ok(new)
     }

@@ -37,7 +37,7 @@ pub(crate) async fn create(call: &Call, body: RequestBody, target: Target<'_>) -
     if let Some(action) = target.action() {
         return perform(call, target, output, &options, action.as_ref(), object).await;
     }
-    if target.subresource.is_some() {
+    if target.subresource.is_some() || target.resource().storage.prefix.is_empty() {
         return Err(unknown_action(target));
     }
     decode::set_defaults(target, &mut object);
@@ -99,13 +99,11 @@ async fn perform(
 }
 
 fn unknown_action(target: Target<'_>) -> Box<Status> {
-    Status::failure(
-        501,
-        apiwright_meta::status::Reason::ServiceUnavailable,
-        format!(
-            "this server has no implementation of {}/{}",
-            target.resource().group_resource(),
-            target.subresource_name()
-        ),
-    )
+    let resource = target.resource().group_resource();
+    let named = match target.subresource_name() {
+        "" => resource.to_string(),
+        subresource => format!("{resource}/{subresource}"),
+    };
+    let message = format!("this server does not implement this resource: {named}");
+    Box::new(Status { code: 501, message, ..Status::default() })
 }

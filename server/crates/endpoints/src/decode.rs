@@ -1,6 +1,7 @@
 //! From a body to the object that it describes: parsed, known for what it is, in the normal form
 //! of its type, with its defaults.
 
+mod custom;
 mod protobuf;
 
 use apiwright_chain::Media;
@@ -13,12 +14,9 @@ use apiwright_registry::Catalogue;
 use apiwright_schema::decode::refusal;
 use apiwright_schema::decode::{self as schema, Decoded, ObjectKind, Source};
 use apiwright_schema::patch::{self, FieldValidation, Patch};
-use apiwright_schema::{Struct, defaults};
+use apiwright_schema::{Struct, defaults, prune};
 
 use crate::server::{Flavour, Target};
-
-/// The scheme that upstream's handlers decode with; its errors say so.
-const SCHEME: &str = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
 
 /// What a body is to be.
 #[derive(Clone, Copy)]
@@ -142,7 +140,10 @@ pub(crate) fn set_defaults(target: Target<'_>, value: &mut Value) {
     let resource = target.resource();
     defaults::apply_defaults(&resource.schema, value);
     resource.hooks.default(value);
-    schema::arrange(&resource.schema, value);
+    match target.server.flavour {
+        Flavour::BuiltIn => schema::arrange(&resource.schema, value),
+        Flavour::Custom => prune::sort(value),
+    }
 }
 
 /// What a patch makes of a custom resource.
@@ -263,22 +264,13 @@ fn check_kind(wanted: Wanted<'_>, api_version: &str, kind: &str) -> Result<(), S
     }
     let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
     if wanted.catalogue.kind(group, version, kind).is_none() {
-        return Err(format!(
-            "no kind {} is registered for version {} in scheme {}",
-            quoted(kind),
-            quoted(api_version),
-            quoted(SCHEME)
-        ));
+        return Err(refusal::no_kind(kind, api_version));
     }
     if kind == wanted.kind && group == wanted.group {
         // The version is told below.
         return Ok(());
     }
-    Err(format!(
-        "converting ({version}.{kind}) to ({}.{}): unknown conversion",
-        go_package(wanted.group),
-        wanted.kind
-    ))
+    Err(refusal::other_kind(kind, version, wanted.kind, wanted.group))
 }
 
 fn typed(
@@ -288,9 +280,28 @@ fn typed(
     value: Value,
     duplicates: &Duplicates,
 ) -> Result<Decoded, String> {
+    if wanted.flavour == Flavour::Custom {
+        return custom::decode(wanted, api_version, kind, value, duplicates);
+    }
     let value = if value.is_null() { Value::Object(apiwright_json::Object::new()) } else { value };
     schema::decode(wanted.ty, ObjectKind { api_version, kind }, value, duplicates, Source::Json)
         .map_err(|error| error.0)
+}
+
+/// An object that was merged of others, back in normal form.
+///
+/// # Errors
+/// What decoding says.
+pub(crate) fn merged(wanted: Wanted<'_>, value: Value) -> Result<Value, String> {
+    let api_version = wanted.api_version();
+    let decoded = match wanted.flavour {
+        Flavour::Custom => custom::decode(wanted, &api_version, wanted.kind, value, &Duplicates::default())?,
+        Flavour::BuiltIn => {
+            let kind = ObjectKind { api_version: &api_version, kind: wanted.kind };
+            schema::normalise(wanted.ty, kind, value, Source::Unstructured).map_err(|error| error.0)?
+        }
+    };
+    Ok(decoded.value)
 }
 
 fn check_version(wanted: Wanted<'_>, api_version: &str) -> Result<()> {

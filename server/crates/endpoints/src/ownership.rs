@@ -7,7 +7,7 @@ use apiwright_registry::{Resource, SubresourceKind, convert};
 use apiwright_schema::apply::{self, Apply};
 use apiwright_schema::fieldset::Filter;
 use apiwright_schema::managed::{self, Request, Versions};
-use apiwright_schema::{Ref, Struct, decode};
+use apiwright_schema::{Ref, Struct, decode, prune};
 
 use crate::decode::Wanted;
 use crate::server::Target;
@@ -75,7 +75,11 @@ impl Versions for Ownership<'_> {
             return Ok(object.clone());
         };
         let mut converted = convert(object.clone(), from, to)?;
-        decode::arrange(&to.schema, &mut converted);
+        if to.is_custom() {
+            prune::sort(&mut converted);
+        } else {
+            decode::arrange(&to.schema, &mut converted);
+        }
         Ok(converted)
     }
 }

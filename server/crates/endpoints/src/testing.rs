@@ -52,10 +52,11 @@ static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
             field("status", replicas()),
         ],
     )));
+    let meta: &'static Struct = Box::leak(Box::new(meta_type()));
     Catalogue {
         groups: none(),
         kinds: shared(vec![known("autoscaling", "Scale", scale), known("example.com", "Other", *THING)]),
-        types: none(),
+        types: shared(vec![meta]),
         values: none(),
     }
 });
@@ -295,9 +296,13 @@ fn thing_type() -> Struct {
 }
 
 fn object_meta() -> Shape {
+    Shape::Struct(Ref::Shared(Arc::new(meta_type())))
+}
+
+fn meta_type() -> Struct {
     let reference = structure("OwnerReference", ["apiVersion", "kind", "name", "uid"].map(plain).into());
-    Shape::Struct(Ref::Shared(Arc::new(structure(
-        "ObjectMeta",
+    structure(
+        "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
         vec![
             plain("name"),
             plain("generateName"),
@@ -314,7 +319,7 @@ fn object_meta() -> Shape {
             field("finalizers", list(Shape::String(text("")))),
             field("managedFields", list(Shape::Any(text("")))),
         ],
-    ))))
+    )
 }
 
 fn replicas() -> Shape {

@@ -362,3 +362,53 @@ async fn yaml_and_protobuf_are_spoken() {
     let bytes = response.into_body().collect().await.expect("a body").to_bytes();
     assert!(bytes.starts_with(b"k8s\0"));
 }
+
+#[tokio::test]
+async fn custom_resources_are_pruned() {
+    let server = TestServer::new(Flavour::Custom);
+    let things = "/namespaces/ns/things";
+    let cases = [
+        (
+            r#"{"name":"a","bogus":1}"#,
+            r#","spec":{"color":"red","b":1},"extra":1"#,
+            400,
+            r#"Thing in version "v1" cannot be handled as a Thing: strict decoding error: unknown field "metadata.bogus", unknown field "extra", unknown field "spec.b""#,
+        ),
+        (
+            r#"{"name":5}"#,
+            "",
+            400,
+            r#"Thing in version "v1" cannot be handled as a Thing: json: cannot unmarshal number into Go struct field ObjectMeta.name of type string"#,
+        ),
+        (
+            r#""x""#,
+            "",
+            400,
+            r#"Thing in version "v1" cannot be handled as a Thing: json: cannot unmarshal string into Go value of type v1.ObjectMeta"#,
+        ),
+        (r#"{"name":"a"}"#, r#","spec":{"color":"red"}"#, 201, ""),
+    ];
+    for (metadata, more, code, message) in cases {
+        let body = format!(r#"{{"apiVersion":"example.com/v1","kind":"Thing","metadata":{metadata}{more}}}"#);
+        let (its_code, answer) =
+            server.json("POST", &format!("{things}?fieldValidation=Strict"), &body).await;
+        assert_eq!((its_code, answer.text_at(&["message"])), (code, message), "{body}");
+    }
+    let (code, other) = server
+        .json("POST", things, r#"{"apiVersion":"example.com/v1","kind":"Gizmo","metadata":{"name":"x"}}"#)
+        .await;
+    assert_eq!(
+        (code, other.text_at(&["message"])),
+        (422, r#"Gizmo.example.com "x" is invalid: kind: Invalid value: "Gizmo": must be Thing"#)
+    );
+
+    let merge = [("content-type", "application/merge-patch+json")];
+    let response =
+        server.send("PATCH", &format!("{things}/a"), &merge, r#"{"spec":{"b":1,"replicas":2}}"#).await;
+    assert_eq!(response.headers()["warning"], r#"299 - "unknown field \"spec.b\"""#);
+    let (code, patched) = read(response).await;
+    assert_eq!((code, patched.at(&["spec", "replicas"])), (200, Some(&Value::Int(2))));
+    assert!(patched.at(&["spec", "b"]).is_none());
+    let (_, list) = server.json("GET", things, "").await;
+    assert_eq!(list.at(&["metadata", "continue"]), Some(&Value::from("")));
+}

@@ -1,0 +1,70 @@
+//! Custom resources: their metadata is decoded by its type, the rest pruned by their schema. What
+//! has the wrong type stays, for validation to tell.
+
+use apiwright_json::{Duplicates, Object, Value};
+use apiwright_schema::decode::{self as schema, Decoded, Source};
+use apiwright_schema::prune;
+
+use super::Wanted;
+
+/// Where every custom resource's metadata comes from.
+const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+
+/// An object that says it is of this apiVersion and kind.
+///
+/// # Errors
+/// Where its metadata does not fit.
+pub(super) fn decode(
+    wanted: Wanted<'_>,
+    api_version: &str,
+    kind: &str,
+    value: Value,
+    duplicates: &Duplicates,
+) -> Result<Decoded, String> {
+    let Value::Object(mut object) = value else { return Ok(Decoded { value, strict: Vec::new() }) };
+    let mut strict: Vec<String> =
+        duplicates.0.iter().map(|path| format!("duplicate field \"{path}\"")).collect();
+    let metadata = metadata(wanted, object.remove("metadata"), &mut strict)?;
+
+    let mut value = Value::Object(object);
+    let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+    if kind == wanted.kind && group == wanted.group {
+        let gone = if api_version == wanted.api_version() {
+            prune::prune(wanted.ty, &mut value)
+        } else {
+            all_but_kind(&mut value)
+        };
+        strict.extend(gone.iter().map(|path| format!("unknown field \"{path}\"")));
+    }
+    if let (Value::Object(object), Some(metadata)) = (&mut value, metadata) {
+        object.push("metadata", metadata);
+    }
+    prune::sort(&mut value);
+    Ok(Decoded { value, strict })
+}
+
+/// The metadata in normal form; what it has that its type does not know is reported.
+fn metadata(
+    wanted: Wanted<'_>,
+    given: Option<Value>,
+    strict: &mut Vec<String>,
+) -> Result<Option<Value>, String> {
+    let Some(given) = given.filter(|given| !given.is_null()) else { return Ok(None) };
+    let Some(ty) = wanted.catalogue.definition(OBJECT_META) else { return Ok(Some(given)) };
+    let decoded =
+        schema::decode_plain(ty, given, &Duplicates::default(), Source::Json).map_err(|error| error.0)?;
+    for fault in &decoded.strict {
+        strict.push(fault.replacen("unknown field \"", "unknown field \"metadata.", 1));
+    }
+    Ok(Some(decoded.value))
+}
+
+/// Of a version without a schema nothing is known.
+fn all_but_kind(value: &mut Value) -> Vec<String> {
+    let Value::Object(object) = value else { return Vec::new() };
+    let (kept, gone): (Vec<_>, Vec<_>) = std::mem::take(object)
+        .into_iter()
+        .partition(|(name, _)| matches!(name.as_str(), "kind" | "apiVersion"));
+    *object = kept.into_iter().collect::<Object>();
+    gone.into_iter().map(|(name, _)| name.to_string()).collect()
+}
