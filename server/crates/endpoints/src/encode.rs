@@ -24,6 +24,11 @@ use crate::server::Target;
 
 pub(crate) use writer::Writer;
 
+/// Whether a printer column's path can be read; the columns of a CRD end before one that cannot.
+pub fn is_json_path(text: &str) -> bool {
+    table::jsonpath::JsonPath::parse(text).is_some()
+}
+
 /// Answers with a stored object.
 pub(crate) fn object(
     call: &Call,

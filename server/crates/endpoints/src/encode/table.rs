@@ -1,6 +1,7 @@
 //! `meta.k8s.io Table`: what `kubectl get` prints.
 
 pub(crate) mod cells;
+pub(crate) mod jsonpath;
 
 use std::sync::Arc;
 

@@ -1,9 +1,12 @@
 //! Columns and cells of a resource's tables.
 
 use apiwright_json::{Object, Value};
+use apiwright_meta::field::go_float;
 use apiwright_meta::time::{Time, human_duration};
 use apiwright_registry::resource::TemplatePart;
 use apiwright_registry::{Column, ColumnValue, Hooks};
+
+use super::jsonpath::JsonPath;
 
 /// A table's `columnDefinitions`.
 pub(crate) fn definitions(columns: &[Column]) -> Value {
@@ -47,6 +50,11 @@ fn cell(hooks: &dyn Hooks, column: &Column, object: &Value) -> Value {
         ColumnValue::Template(parts) => {
             Value::from(parts.iter().map(|part| text(part, object)).collect::<String>())
         }
+        ColumnValue::JsonPath(path) => {
+            let parsed = JsonPath::parse(path);
+            let found = parsed.as_ref().and_then(|path| path.first(object));
+            found.map_or(Value::Null, |found| of_kind(&column.kind, found))
+        }
         ColumnValue::Hook => hooks.cell(&column.name, object),
     }
 }
@@ -54,6 +62,22 @@ fn cell(hooks: &dyn Hooks, column: &Column, object: &Value) -> Value {
 /// What is printed where there is no value.
 fn literal(otherwise: &str) -> Value {
     otherwise.parse::<i64>().map_or_else(|_| Value::from(otherwise), Value::Int)
+}
+
+/// A value as a cell of a column of this kind; nothing where it is of another.
+fn of_kind(kind: &str, found: &Value) -> Value {
+    match (kind, found) {
+        ("string", Value::String(_))
+        | ("integer" | "number", Value::Int(_))
+        | ("number", Value::Float(_))
+        | ("boolean", Value::Bool(_)) => found.clone(),
+        ("string", Value::Float(number)) => Value::from(go_float(*number)),
+        ("string", Value::Null) => Value::Null,
+        ("string", other) => Value::from(apiwright_json::to_string(other)),
+        ("integer", Value::Float(number)) => Value::Int(*number as i64),
+        ("date", Value::String(_)) => Value::from(age(Some(found), "<unknown>")),
+        _ => Value::Null,
+    }
 }
 
 fn is_word(otherwise: &str) -> bool {
