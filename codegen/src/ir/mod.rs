@@ -15,6 +15,8 @@ pub use types::{Field, KindName, ListKind, Node, Patch, Rule, Shape, Struct, Str
 pub struct Ir {
     /// The groups, the ones with the highest priority first, then the ones without resources.
     pub groups: Vec<Group>,
+    /// Definitions that are no type but a value (`Quantity`), and what they mean, by name.
+    pub values: Vec<(String, String)>,
     /// The delegation chain; `None` where the specs have none.
     pub chain: Option<Chain>,
     /// What a server starts with.

@@ -6,6 +6,7 @@ mod lists;
 mod names;
 mod resources;
 mod types;
+mod values;
 
 use crate::check::index::{Home, Index};
 use crate::descriptions::Descriptions;
@@ -30,7 +31,8 @@ pub fn lower(spec: &Spec, descriptions: &Descriptions) -> Ir {
         })
         .collect();
     groups.sort_by(|a, b| b.priority.cmp(&a.priority).then_with(|| a.name.cmp(&b.name)));
-    Ir { groups, chain: spec.chain.as_ref().map(chain::chain), bootstrap: chain::bootstrap(spec) }
+    let values = values::described(&groups, descriptions);
+    Ir { groups, values, chain: spec.chain.as_ref().map(chain::chain), bootstrap: chain::bootstrap(spec) }
 }
 
 /// What lowering looks things up in.

@@ -15,12 +15,17 @@ pub(super) fn render(ir: &Ir) -> String {
         ),
         quote! {
             /// Everything that is compiled in.
-            pub static CATALOGUE: Catalogue =
-                Catalogue { groups: Static(&GROUPS), kinds: Static(&KINDS), types: Static(&TYPES) };
+            pub static CATALOGUE: Catalogue = Catalogue {
+                groups: Static(&GROUPS),
+                kinds: Static(&KINDS),
+                types: Static(&TYPES),
+                values: Static(&VALUES),
+            };
         },
         groups(ir),
         kinds(ir),
         all_types(ir),
+        values(ir),
     ])
 }
 
@@ -71,6 +76,15 @@ fn all_types(ir: &Ir) -> TokenStream {
     let count = Literal::usize_unsuffixed(found.len());
     let types = found.into_iter().map(|(_, path)| quote!(&#path));
     quote!(static TYPES: [&Struct; #count] = [#(#types),*];)
+}
+
+fn values(ir: &Ir) -> TokenStream {
+    let count = Literal::usize_unsuffixed(ir.values.len());
+    let values = ir.values.iter().map(|(definition, doc)| {
+        let (definition, doc) = (text(definition), text(doc));
+        quote!((#definition, #doc))
+    });
+    quote!(static VALUES: [(Text, Text); #count] = [#(#values),*];)
 }
 
 fn all(ir: &Ir) -> impl Iterator<Item = (&Version, &crate::ir::Struct)> {

@@ -27,6 +27,7 @@ impl Hooks for Node {
             "Roles" => roles(object).into(),
             "Internal-IP" => address(object, "InternalIP").into(),
             "External-IP" => address(object, "ExternalIP").into(),
+            "Kernel-Version" => kernel(object).into(),
             _ => Value::Null,
         }
     }
@@ -45,6 +46,16 @@ fn status(object: &Value) -> String {
     };
     let cordoned = object.at(&["spec", "unschedulable"]).and_then(Value::as_bool).unwrap_or_default();
     if cordoned { format!("{status},SchedulingDisabled") } else { status.into() }
+}
+
+/// `6.1.0 (amd64)`
+fn kernel(node: &Value) -> String {
+    let info = |name| node.text_at(&["status", "nodeInfo", name]);
+    match (info("kernelVersion"), info("architecture")) {
+        ("", _) => cells::UNKNOWN.into(),
+        (version, "") => version.into(),
+        (version, architecture) => format!("{version} ({architecture})"),
+    }
 }
 
 /// The roles that the labels tell, sorted.

@@ -13,6 +13,8 @@ pub(crate) fn definitions(columns: &[Column]) -> Value {
     Value::Array(
         columns
             .iter()
+            // A cell without a heading is in the rows only.
+            .filter(|column| !column.name.is_empty())
             .map(|column| {
                 let mut definition = Object::with_capacity(5);
                 definition.push("name", &*column.name);
@@ -38,6 +40,8 @@ fn cell(hooks: &dyn Hooks, column: &Column, object: &Value) -> Value {
         ColumnValue::Since(path) => Value::from(age(lookup(object, path), "<unknown>")),
         ColumnValue::Path(path, otherwise) => match lookup(object, path) {
             None | Some(Value::Null) => literal(otherwise),
+            // Go cannot tell an empty text from none.
+            Some(Value::String(text)) if text.is_empty() => literal(otherwise),
             Some(found @ (Value::Array(_) | Value::Object(_))) => {
                 Value::from(apiwright_json::to_string(found))
             }
