@@ -9,8 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use apiwright_auth::Rbac;
 use apiwright_chain::{Drain, Drainer, drain};
-use apiwright_filters::flow::NoFlows;
-use apiwright_filters::{Metrics, Stack};
+use apiwright_filters::{Flows, Metrics, Stack};
 use apiwright_storage::Storage;
 use apiwright_transport::Listener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -21,9 +20,11 @@ use crate::bootstrap::{self, Placeholders};
 use crate::chain::{self, Parts, Stores};
 use crate::config::Config;
 use crate::generated::{BOOTSTRAP, CHAIN, catalogue};
+use crate::issuer::IssuerPages;
 use crate::kubeconfig;
 use crate::pki::Pki;
 use crate::probes::{self, Progress};
+use crate::services::{Ranges, Services};
 
 /// How long requests may take to end once the drain has begun.
 const DRAIN_SECONDS_MAX: u64 = 60;
@@ -46,8 +47,8 @@ pub async fn run(config: Config) -> Result<(), String> {
     };
     let (drainer, drain) = drain();
     let progress = Arc::new(Progress::default());
-    let rbac = Arc::new(Rbac::default());
-    let authorizer = Arc::new(config.authorization(&rbac));
+    let views = Views::default();
+    let authorizer = Arc::new(config.authorization(&views.rbac));
     let (authentication, accounts) = config.authentication(&storage);
     let metrics = Arc::new(Metrics::default());
     let health = Arc::new(probes::health(CHAIN.probes, &storage, &progress, &drain)?);
@@ -58,7 +59,17 @@ pub async fn run(config: Config) -> Result<(), String> {
         accounts: Arc::clone(&accounts),
         storage: Arc::clone(&storage),
     };
+    let ranges = Ranges {
+        addresses: config.flags.service_cluster_ip_range.clone(),
+        ports: config.flags.service_node_port_range,
+    };
+    let services =
+        Arc::new(Services::new(catalogue(), &storage, &ranges).ok_or("there are no services to serve")?);
+    let reserve = Arc::clone(&services);
     let assembled = chain::assemble(Parts {
+        reserves: Box::new(move |group, plural| {
+            (group.is_empty() && plural == "services").then(|| Arc::clone(&reserve) as _)
+        }),
         acts: Box::new(move |group, plural| acts.of(group, plural)),
         catalogue: catalogue(),
         chain: &CHAIN,
@@ -74,11 +85,14 @@ pub async fn run(config: Config) -> Result<(), String> {
             Arc::clone(&health) as _,
             Arc::new(apiwright_chain::version::VersionPage),
             Arc::clone(&metrics) as _,
+            Arc::new(IssuerPages::new(accounts, config.advertised(address).to_string())),
         ],
     })?;
     let server = assembled.server.prepare();
-    let stack =
-        Stack::new(filters(&config, authentication, authorizer, metrics, drain.clone()), server.head());
+    let stack = Stack::new(
+        filters(&config, authentication, authorizer, &views, metrics, drain.clone()),
+        server.head(),
+    );
 
     let serving = tokio::spawn(listener.serve(
         Arc::clone(&config.tls),
@@ -87,7 +101,12 @@ pub async fn run(config: Config) -> Result<(), String> {
         Duration::from_secs(DRAIN_SECONDS_MAX),
     ));
     tokio::spawn(until_signal(drainer, Arc::clone(&progress), config.flags.shutdown_delay_duration)?);
-    start(&config, &storage, &assembled.stores, &rbac, &progress, &drain, address).await?;
+    start(&config, &storage, &assembled.stores, &views, &progress, &drain, address).await?;
+    tokio::spawn(async move {
+        if let Err(why) = services.repair().await {
+            warn!(why = why.message, "cannot mend services' addresses");
+        }
+    });
     server
         .run_hooks(|name, outcome| match outcome {
             Ok(()) => progress.finish(name),
@@ -105,13 +124,14 @@ fn filters(
     config: &Config,
     authentication: Arc<apiwright_auth::Authentication>,
     authorizer: Arc<apiwright_auth::Authorization>,
+    views: &Views,
     metrics: Arc<Metrics>,
     drain: Drain,
 ) -> apiwright_filters::Config {
     apiwright_filters::Config {
         authentication,
         authorizer,
-        flows: Arc::new(NoFlows),
+        flows: Arc::clone(&views.flows),
         metrics,
         cors: config.cors.clone(),
         request_timeout: config.flags.request_timeout,
@@ -121,19 +141,37 @@ fn filters(
     }
 }
 
+/// What is in memory of what is stored, for every request to look at.
+#[derive(Default)]
+struct Views {
+    rbac: Arc<Rbac>,
+    flows: Arc<Flows>,
+}
+
+impl Views {
+    /// Reads, then follows storage until the drain begins.
+    async fn start(&self, storage: &Arc<dyn Storage>, drain: &Drain) -> Result<(), apiwright_storage::Error> {
+        let roles = self.rbac.load(storage.as_ref()).await?;
+        tokio::spawn(Arc::clone(&self.rbac).follow(Arc::clone(storage), roles, drain.clone()));
+        let flows = self.flows.load(storage.as_ref()).await?;
+        tokio::spawn(Arc::clone(&self.flows).follow(Arc::clone(storage), flows, drain.clone()));
+        Ok(())
+    }
+}
+
 /// What must be there before the server is ready: its first objects, and the rules in force.
 async fn start(
     config: &Config,
     storage: &Arc<dyn Storage>,
     stores: &Stores,
-    rbac: &Arc<Rbac>,
+    views: &Views,
     progress: &Progress,
     drain: &Drain,
     address: SocketAddr,
 ) -> Result<(), String> {
     let ranges = &config.flags.service_cluster_ip_range;
     let placeholders = Placeholders {
-        service_range: ranges.first().map(ToString::to_string).unwrap_or_default(),
+        service_ranges: ranges.iter().map(ToString::to_string).collect(),
         service_range_first: ranges.first().map(|range| range.at(1).to_string()).unwrap_or_default(),
         port: address.port(),
     };
@@ -143,9 +181,7 @@ async fn start(
     .await?;
     info!(made, "bootstrap objects are there");
     progress.finish("start-bootstrap-objects");
-    let loaded =
-        rbac.load(storage.as_ref()).await.map_err(|why| format!("cannot read roles and bindings: {why}"))?;
-    tokio::spawn(Arc::clone(rbac).follow(Arc::clone(storage), loaded, drain.clone()));
+    views.start(storage, drain).await.map_err(|why| format!("cannot read roles and flow schemas: {why}"))?;
     progress.is_synced.store(true, Ordering::Release);
     Ok(())
 }

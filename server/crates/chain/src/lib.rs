@@ -6,6 +6,7 @@
 
 pub mod body;
 pub mod delegate;
+pub mod document;
 pub mod health;
 pub mod info;
 pub mod negotiate;

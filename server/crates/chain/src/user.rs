@@ -1,7 +1,7 @@
 //! Who asks.
 
 /// An authenticated user.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct User {
     /// The name, `system:anonymous` for nobody.
     pub name: String,

@@ -1,16 +1,12 @@
 //! `/version`: which Kubernetes this is compatible with, and what it really is.
 
 use apiwright_json::{Object, Value};
-use apiwright_meta::Status;
-use apiwright_meta::status::Reason;
 use futures::future::BoxFuture;
-use http::Method;
 
 use crate::body::Response;
-use crate::negotiate::{accept, parse_accept};
+use crate::document;
 use crate::pages::Pages;
 use crate::request::Request;
-use crate::respond;
 
 /// The Kubernetes release whose API this is.
 pub const MINOR: u32 = 36;
@@ -45,39 +41,13 @@ pub struct VersionPage;
 
 impl Pages for VersionPage {
     fn answer<'a>(&'a self, request: &'a Request) -> BoxFuture<'a, Option<Response>> {
-        Box::pin(std::future::ready(answer(request)))
+        let document = || apiwright_json::to_string_pretty(&document()).into_bytes();
+        Box::pin(std::future::ready(document::answer(request, "/version", "application/json", document)))
     }
 
     fn paths(&self) -> Vec<String> {
         vec!["/version".into()]
     }
-}
-
-fn answer(request: &Request) -> Option<Response> {
-    let rest = request.info.path.strip_prefix("/version")?;
-    let head = &request.head;
-    Some(match rest {
-        "" | "/" if !matches!(head.method, Method::GET | Method::HEAD) => {
-            respond::failure(head, &Status::method_not_allowed())
-        }
-        "" | "/" if !accepts_json(accept(head)) => respond::failure(head, &not_acceptable()),
-        "" | "/" => respond::bytes(200, "application/json", apiwright_json::to_string_pretty(&document())),
-        _ if rest.starts_with('/') => respond::failure(head, &Status::no_such_resource()),
-        _ => return None,
-    })
-}
-
-/// go-restful's words, not the API machinery's.
-fn not_acceptable() -> Status {
-    let message = "406: Not Acceptable\n\nAvailable representations: application/json";
-    let status = Status::failure(406, Reason::NotAcceptable, message);
-    Status { details: Some(Box::default()), ..*status }
-}
-
-fn accepts_json(header: &str) -> bool {
-    let json =
-        |kind: &str, subkind: &str| matches!((kind, subkind), ("*", "*") | ("application", "json" | "*"));
-    header.is_empty() || parse_accept(header).iter().any(|clause| json(clause.kind, clause.subkind))
 }
 
 /// As Go calls it.

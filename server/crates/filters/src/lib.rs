@@ -15,6 +15,7 @@ mod drain;
 pub mod duration;
 pub mod flow;
 mod head_method;
+mod impersonation;
 mod in_flight;
 mod malformed_path;
 pub mod metrics;
@@ -24,6 +25,6 @@ pub mod stack;
 mod write;
 
 pub use cors::Cors;
-pub use flow::{Flow, Flows};
+pub use flow::Flows;
 pub use metrics::Metrics;
 pub use stack::{Config, Stack};

@@ -9,6 +9,7 @@ use apiwright_chain::{Authorizer, Delegate, Drain, Peer, Request, Response, resp
 use hyper::body::Incoming;
 use tracing::debug;
 
+use crate::impersonation::Impersonation;
 use crate::in_flight::InFlight;
 use crate::{
     Cors, Flows, Metrics, audit_id, authentication, authorization, cache_control, deadline, drain, flow,
@@ -22,7 +23,7 @@ pub struct Config {
     /// Tells whether they may.
     pub authorizer: Arc<dyn Authorizer>,
     /// Tells which flow a request is of.
-    pub flows: Arc<dyn Flows>,
+    pub flows: Arc<Flows>,
     /// Counts.
     pub metrics: Arc<Metrics>,
     /// Web pages from elsewhere that may call.
@@ -41,6 +42,7 @@ pub struct Config {
 pub struct Stack {
     config: Config,
     in_flight: InFlight,
+    impersonation: Impersonation,
     head: Arc<dyn Delegate>,
 }
 
@@ -56,7 +58,7 @@ impl Stack {
     /// Puts the filters before a chain's head.
     pub fn new(config: Config, head: Arc<dyn Delegate>) -> Arc<Self> {
         let in_flight = InFlight::new(config.reads_in_flight_max, config.writes_in_flight_max);
-        Arc::new(Self { config, in_flight, head })
+        Arc::new(Self { config, in_flight, impersonation: Impersonation::default(), head })
     }
 
     /// Answers one request: first what holds for every answer, outermost first.
@@ -143,7 +145,11 @@ impl Stack {
         response
     }
 
-    async fn admit_user(self: Arc<Self>, request: Box<Request>) -> Response {
+    async fn admit_user(self: Arc<Self>, mut request: Box<Request>) -> Response {
+        // From here on a request is that of whom it wants to be, if its caller may.
+        if let Err(refused) = self.impersonation.apply(&mut request, self.config.authorizer.as_ref()).await {
+            return *refused;
+        }
         let flow = self.config.flows.flow(&request.user, &request.info);
         let mut response = match self.in_flight.admit(&request.info, &request.user) {
             // Whoever asks too much at once is told to come back, before the work is done.
