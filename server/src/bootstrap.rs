@@ -24,7 +24,7 @@ const CONCURRENT_MAX: usize = 256;
 #[derive(Debug)]
 pub struct Placeholders {
     /// `--service-cluster-ip-range`.
-    pub service_range: String,
+    pub service_ranges: Vec<String>,
     /// The first address of it.
     pub service_range_first: String,
     /// The port that this server listens on.
@@ -41,12 +41,12 @@ pub async fn ensure(
     catalogue: &Catalogue,
     store: impl Fn(&str, &str, &str) -> Option<Arc<Store>>,
 ) -> Result<usize, String> {
-    // Namespaces come first: others live in them.
+    // Namespaces come first: others live in them. So do the ranges that services are given from.
     let mut made = 0;
     for wave in [true, false] {
         let creations: Vec<_> = objects
             .iter()
-            .filter(|one| (one.resource == "namespaces") == wave)
+            .filter(|one| matches!(one.resource, "namespaces" | "servicecidrs") == wave)
             .filter_map(|one| Some((one, store(one.group, one.version, one.resource)?)))
             .map(|(one, store)| create(one, placeholders, catalogue, store))
             .collect();
@@ -95,8 +95,8 @@ async fn create(
     }
 }
 
-/// Admission is for requests.
-struct Unchecked;
+/// Admission is for requests, not for what the server does by itself.
+pub(crate) struct Unchecked;
 
 impl Check for Unchecked {
     fn check<'a>(&'a self, _: Option<&'a Value>, _: Option<&'a Value>) -> BoxFuture<'a, Result<(), Box<Status>>> {
@@ -108,7 +108,10 @@ impl Check for Unchecked {
 fn fill(value: &mut Value, placeholders: &Placeholders) {
     match value {
         Value::String(text) => match text.as_str() {
-            "${service-range}" => *value = placeholders.service_range.as_str().into(),
+            "${service-ranges}" => {
+                let ranges = placeholders.service_ranges.iter();
+                *value = ranges.map(|range| Value::from(range.as_str())).collect::<Vec<_>>().into();
+            }
             "${service-range-first}" => *value = placeholders.service_range_first.as_str().into(),
             "${port}" => *value = i64::from(placeholders.port).into(),
             _ => {}

@@ -19,7 +19,7 @@ use apiwright_endpoints::{Act, GroupServer, ResourceServer, Shared};
 use apiwright_openapi::{OpenApi, OpenApiHandler};
 use apiwright_registry::catalogue::{Catalogue, Version};
 use apiwright_registry::typed::Types;
-use apiwright_registry::{Resource, Store};
+use apiwright_registry::{Reserve, Resource, Store};
 use apiwright_schema::Ref;
 use apiwright_storage::Storage;
 
@@ -29,6 +29,9 @@ const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
 /// The acts of a resource (the empty name) and its subresources, by group and plural.
 pub type ActsOf = Box<dyn Fn(&str, &str) -> Vec<(&'static str, Arc<dyn Act>)>>;
 
+/// Who reserves what objects need outside of themselves, by group and plural.
+pub type ReserveOf = Box<dyn Fn(&str, &str) -> Option<Arc<dyn Reserve>>>;
+
 /// What the chain is assembled from.
 pub struct Parts {
     /// What is compiled in.
@@ -37,6 +40,8 @@ pub struct Parts {
     pub chain: &'static ChainSpec,
     /// What POST does besides storing, by group and plural.
     pub acts: ActsOf,
+    /// Who gives services their addresses.
+    pub reserves: ReserveOf,
     /// Where objects are.
     pub storage: Arc<dyn Storage>,
     /// Who may create by PUT or apply.
@@ -86,7 +91,7 @@ pub fn assemble(parts: Parts) -> Result<Assembled, String> {
     let (catalogue, chain) = (parts.catalogue, parts.chain);
     let versions: Vec<(&'static Version, Vec<Arc<Resource>>)> =
         all_versions(catalogue).filter(|version| (parts.serves)(version)).map(|version| (version, version.shared())).collect();
-    let stores = stores(&versions, &parts.storage);
+    let stores = stores(&versions, &parts.storage, &parts.reserves);
     let admission = admission(&stores, &parts)?;
     let shared = Arc::new(Shared {
         admission: Arc::new(admission),
@@ -153,12 +158,21 @@ fn groups<'a>(
     server
 }
 
-fn stores(versions: &[(&'static Version, Vec<Arc<Resource>>)], storage: &Arc<dyn Storage>) -> Stores {
+fn stores(
+    versions: &[(&'static Version, Vec<Arc<Resource>>)],
+    storage: &Arc<dyn Storage>,
+    reserves: &ReserveOf,
+) -> Stores {
     let all = versions.iter().flat_map(|(version, resources)| resources.iter().map(move |one| (version, one)));
     Stores(
         all.map(|(version, resource)| {
             let key = (version.group.to_string(), version.name.to_string(), resource.plural.to_string());
-            (key, Arc::new(Store::new(Arc::clone(resource), Arc::clone(storage))))
+            let store = Store::new(Arc::clone(resource), Arc::clone(storage));
+            let store = match reserves(&version.group, &resource.plural) {
+                Some(reserve) => store.with_reserve(reserve),
+                None => store,
+            };
+            (key, Arc::new(store))
         })
         .collect(),
     )

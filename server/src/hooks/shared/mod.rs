@@ -1,4 +1,6 @@
 //! What several kinds have in common.
 
 pub mod cells;
+pub mod ip;
 pub mod pod_spec;
+pub mod ports;

@@ -26,6 +26,7 @@ impl Server {
         let (_, drain) = drain();
         let assembled = assemble(Parts {
             acts: Box::new(|_, _| Vec::new()),
+            reserves: Box::new(|_, _| None),
             catalogue: &CATALOGUE,
             chain: &CHAIN,
             storage: Arc::new(Embedded::memory(Options::default())),
