@@ -35,6 +35,8 @@ pub(crate) async fn create(call: &Call, body: RequestBody, target: Target<'_>) -
     owners::dedup(&mut object, Moment::Received, &call.warnings);
 
     if let Some(action) = target.action() {
+        decode::set_defaults(target, &mut object);
+        Ownership::new(target, options.manager(call.user_agent())).update(wanted, None, &mut object);
         return perform(call, target, output, &options, action.as_ref(), object).await;
     }
     if target.subresource.is_some() || target.resource().storage.prefix.is_empty() {
