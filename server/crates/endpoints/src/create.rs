@@ -6,6 +6,7 @@ use apiwright_json::Value;
 use apiwright_meta::Status;
 use apiwright_meta::status::Result;
 use apiwright_registry as registry;
+use apiwright_schema::defaults::apply_defaults;
 
 use crate::act::{Acting, Answer};
 use crate::admit::{Admit, Options};
@@ -35,7 +36,8 @@ pub(crate) async fn create(call: &Call, body: RequestBody, target: Target<'_>) -
     owners::dedup(&mut object, Moment::Received, &call.warnings);
 
     if let Some(action) = target.action() {
-        decode::set_defaults(target, &mut object);
+        // The body is of another type than the resource; hooks are for the resource's objects.
+        apply_defaults(wanted.ty, &mut object);
         Ownership::new(target, options.manager(call.user_agent())).update(wanted, None, &mut object);
         return perform(call, target, output, &options, action.as_ref(), object).await;
     }
