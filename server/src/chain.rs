@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiwright_admission::{Admission, Objects};
+use apiwright_admission::{Admission, Objects, Plugin};
 use apiwright_aggregator::Aggregator;
 use apiwright_apiextensions::ApiExtensions;
 use apiwright_chain::pages::{Index, NotFound};
@@ -50,6 +50,8 @@ pub struct Parts {
     pub drain: Drain,
     /// Whether a group version is served, given whether it is by default: `--runtime-config`.
     pub serves: Box<dyn Fn(&Version) -> bool>,
+    /// Plugins that nobody can switch off; they run last.
+    pub checks: Vec<Arc<dyn Plugin>>,
     /// `--enable-admission-plugins`.
     pub enable_admission_plugins: Vec<String>,
     /// `--disable-admission-plugins`.
@@ -186,6 +188,7 @@ fn admission(stores: &Stores, parts: &Parts) -> Result<Admission, String> {
         &parts.enable_admission_plugins,
         &parts.disable_admission_plugins,
     )
+    .map(|admission| parts.checks.iter().cloned().fold(admission, Admission::and))
     .map_err(|why| why.to_string())
 }
 

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use apiwright_auth::Rbac;
+use apiwright_auth::rbac::Escalation;
 use apiwright_chain::{Drain, Drainer, drain};
 use apiwright_filters::{Flows, Metrics, Stack};
 use apiwright_storage::Storage;
@@ -77,6 +78,7 @@ pub async fn run(config: Config) -> Result<(), String> {
         authorizer: Arc::clone(&authorizer) as _,
         drain: drain.clone(),
         serves: config.serves(catalogue())?,
+        checks: vec![Arc::new(Escalation::new(Arc::clone(&views.rbac), Arc::clone(&authorizer)))],
         enable_admission_plugins: config.flags.enable_admission_plugins.clone(),
         disable_admission_plugins: config.flags.disable_admission_plugins.clone(),
         watch_timeout_min: Duration::from_secs(config.flags.min_request_timeout),

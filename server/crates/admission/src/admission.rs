@@ -70,6 +70,13 @@ impl Admission {
         Self { plugins }
     }
 
+    /// These plugins and one more, after them.
+    #[must_use]
+    pub fn and(mut self, plugin: Arc<dyn Plugin>) -> Self {
+        self.plugins.push(plugin);
+        self
+    }
+
     /// The names of the plugins that run.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.plugins.iter().map(|plugin| plugin.name())

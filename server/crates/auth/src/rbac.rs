@@ -4,6 +4,8 @@
 //! binding counts as soon as its event has come, and no longer; a role that is missing grants
 //! nothing and is named in the refusal.
 
+mod covers;
+mod escalation;
 mod follow;
 mod index;
 mod rules;
@@ -12,6 +14,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use apiwright_chain::{Decision, RequestInfo, User};
 
+pub use escalation::Escalation;
 pub use follow::Kind;
 pub use rules::Rule;
 

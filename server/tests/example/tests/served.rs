@@ -33,6 +33,7 @@ impl Server {
             authorizer: Arc::new(authorizer.clone()),
             drain,
             serves: Box::new(|version| version.served),
+            checks: Vec::new(),
             enable_admission_plugins: Vec::new(),
             disable_admission_plugins: Vec::new(),
             watch_timeout_min: Duration::from_secs(60),
