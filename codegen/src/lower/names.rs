@@ -2,8 +2,7 @@
 
 use crate::check::index::Home;
 
-/// `core_v1`, `rbac_v1`: the folder's first label and the version. First labels tell the built-in
-/// groups apart; where they do not, the whole name is used.
+/// `core_v1`, `rbac_authorization_v1`: the group and the version.
 pub(super) fn module(home: Home<'_>) -> String {
     format!("{}_{}", group(&home.group.folder), identifier(&home.version.name))
 }

@@ -7,7 +7,8 @@ use crate::descriptions::Descriptions;
 use crate::ir::{Group, Node, Shape};
 
 /// Bodies that the API takes and gives without a type using them.
-const BODIES: [&str; 2] = ["io.k8s.apimachinery.pkg.apis.meta.v1.Patch", "io.k8s.apimachinery.pkg.version.Info"];
+const BODIES: [&str; 2] =
+    ["io.k8s.apimachinery.pkg.apis.meta.v1.Patch", "io.k8s.apimachinery.pkg.version.Info"];
 
 /// Those bodies and the values that types use, and what they mean.
 pub(super) fn described(groups: &[Group], descriptions: &Descriptions) -> Vec<(String, String)> {
