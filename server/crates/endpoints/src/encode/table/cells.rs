@@ -65,7 +65,11 @@ fn cell(hooks: &dyn Hooks, column: &Column, object: &Value) -> Value {
 
 /// What is printed where there is no value.
 fn literal(otherwise: &str) -> Value {
-    otherwise.parse::<i64>().map_or_else(|_| Value::from(otherwise), Value::Int)
+    match otherwise {
+        "true" => Value::Bool(true),
+        "false" => Value::Bool(false),
+        text => text.parse::<i64>().map_or_else(|_| Value::from(text), Value::Int),
+    }
 }
 
 /// A value as a cell of a column of this kind; nothing where it is of another.
