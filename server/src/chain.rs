@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiwright_admission::{Admission, Objects, Plugin};
+use apiwright_admission::{Admission, Objects, Permits, Plugin};
 use apiwright_aggregator::Aggregator;
 use apiwright_apiextensions::ApiExtensions;
 use apiwright_chain::pages::{Index, NotFound};
@@ -22,6 +22,8 @@ use apiwright_registry::typed::Types;
 use apiwright_registry::{Reserve, Resource, Store};
 use apiwright_schema::Ref;
 use apiwright_storage::Storage;
+
+use crate::permits::AuthorizerPermits;
 
 /// The longest request body, as kube-apiserver has it.
 const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
@@ -182,8 +184,9 @@ fn stores(
 
 fn admission(stores: &Stores, parts: &Parts) -> Result<Admission, String> {
     let objects = Objects::new(stores.0.values().map(|store| Store::new(Arc::clone(&store.resource), Arc::clone(&store.storage))));
+    let permits: Arc<dyn Permits> = Arc::new(AuthorizerPermits(Arc::clone(&parts.authorizer)));
     Admission::choose(
-        apiwright_admission::built_in(&objects),
+        apiwright_admission::built_in(&objects, &permits),
         parts.chain.admission.iter().map(|plugin| (plugin.name, plugin.default)),
         &parts.enable_admission_plugins,
         &parts.disable_admission_plugins,

@@ -10,6 +10,7 @@ pub mod hooks;
 pub mod issuer;
 pub mod kubeconfig;
 pub mod logging;
+mod permits;
 pub mod pki;
 pub mod probes;
 pub mod run;

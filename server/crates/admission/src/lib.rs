@@ -7,6 +7,7 @@
 pub mod admission;
 pub mod attributes;
 pub mod objects;
+pub mod permits;
 pub mod plugin;
 pub mod plugins;
 pub mod warnings;
@@ -14,6 +15,7 @@ pub mod warnings;
 pub use admission::{Admission, ChoiceError};
 pub use attributes::{Attributes, Operation, User};
 pub use objects::Objects;
+pub use permits::{Ask, Permits};
 pub use plugin::Plugin;
 pub use plugins::built_in;
 pub use warnings::Warnings;

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use crate::objects::Objects;
+use crate::permits::Permits;
 use crate::plugin::Plugin;
 
+mod certificate_signers;
+mod certificate_subject_restriction;
 mod default_class;
 mod default_toleration_seconds;
 mod limit_ranger;
@@ -23,8 +26,9 @@ mod taint_nodes_by_condition;
 mod values;
 
 /// Every plugin that is compiled in.
-pub fn built_in(objects: &Objects) -> Vec<Arc<dyn Plugin>> {
+pub fn built_in(objects: &Objects, permits: &Arc<dyn Permits>) -> Vec<Arc<dyn Plugin>> {
     let objects = || objects.clone();
+    let permits = || Arc::clone(permits);
     vec![
         Arc::new(namespace_lifecycle::NamespaceLifecycle::new(objects())),
         Arc::new(taint_nodes_by_condition::TaintNodesByCondition),
@@ -37,6 +41,9 @@ pub fn built_in(objects: &Objects) -> Vec<Arc<dyn Plugin>> {
         Arc::new(storage_object_in_use_protection::StorageObjectInUseProtection),
         Arc::new(persistent_volume_claim_resize::PersistentVolumeClaimResize::new(objects())),
         Arc::new(runtime_class::RuntimeClass::new(objects())),
+        Arc::new(certificate_signers::CertificateSigners::approval(permits())),
+        Arc::new(certificate_signers::CertificateSigners::signing(permits())),
+        Arc::new(certificate_subject_restriction::CertificateSubjectRestriction),
         Arc::new(default_class::DefaultClass::of_ingresses(objects())),
         Arc::new(resource_quota::ResourceQuota::new(objects())),
     ]

@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use apiwright_admission::{Admission, Attributes, Objects, Operation, User, Warnings, built_in};
+use apiwright_admission::{
+    Admission, Ask, Attributes, Objects, Operation, Permits, User, Warnings, built_in,
+};
 use apiwright_json::Value;
 use apiwright_meta::status::Result;
 use apiwright_meta::{GroupVersionKind, Status};
@@ -42,8 +44,9 @@ impl Cluster {
         let objects = Objects::new(RESOURCES.map(|(group, plural, kind, namespaced)| {
             Store::new(Arc::new(resource(group, plural, kind, namespaced)), Arc::clone(&storage))
         }));
+        let permits: Arc<dyn Permits> = Arc::new(Nothing);
         let order = plugins.iter().map(|name| (*name, true));
-        let admission = Admission::choose(built_in(&objects), order, &[], &[]).unwrap();
+        let admission = Admission::choose(built_in(&objects, &permits), order, &[], &[]).unwrap();
         let cluster = Self { objects, admission };
         cluster.make("", "namespaces", r#"{"metadata":{"name":"ns"}}"#).await;
         cluster
@@ -103,6 +106,15 @@ impl Cluster {
             options: None,
             warnings,
         }
+    }
+}
+
+/// Permits nothing.
+struct Nothing;
+
+impl Permits for Nothing {
+    fn may<'a>(&'a self, _: User<'a>, _: Ask<'a>) -> BoxFuture<'a, bool> {
+        async { false }.boxed()
     }
 }
 
