@@ -1,10 +1,24 @@
 //! The names of what is counted: `cpu`, `hugepages-2Mi`, `example.com/gpu`.
 
 use apiwright_meta::field::quoted;
+use apiwright_meta::quantity::Quantity;
 use apiwright_meta::{ErrorList, Path, names};
 
 /// What every container can have.
 const CONTAINER: &[&str] = &["cpu", "memory", "ephemeral-storage"];
+
+/// What is counted in whole numbers.
+const WHOLE: &[&str] = &[
+    "configmaps",
+    "persistentvolumeclaims",
+    "pods",
+    "replicationcontrollers",
+    "resourcequotas",
+    "secrets",
+    "services",
+    "services.loadbalancers",
+    "services.nodeports",
+];
 
 /// What can be named without a domain.
 const STANDARD: &[&str] = &[
@@ -48,6 +62,16 @@ pub fn container_name_faults(name: &str, path: &Path, errors: &mut ErrorList) {
         }
     } else if !is_native(name) && !is_extended(name) {
         errors.invalid(path.clone(), quoted(name), "doesn't follow extended resource name standard");
+    }
+}
+
+/// The faults of an amount: it is not negative, and whole where only whole ones are counted.
+pub fn amount_faults(name: &str, amount: &Quantity, path: &Path, errors: &mut ErrorList) {
+    if amount.sign() < 0 {
+        errors.invalid(path.clone(), quoted(&amount.to_string()), "must be greater than or equal to 0");
+    }
+    if (WHOLE.contains(&name) || is_extended(name)) && amount.milli_value() % 1000 != 0 {
+        errors.invalid(path.clone(), quoted(&amount.to_string()), "must be an integer");
     }
 }
 

@@ -1,10 +1,13 @@
 //! Nodes.
 
+mod validate;
+
 use std::collections::BTreeSet;
 
 use apiwright_json::Value;
-use apiwright_meta::object;
+use apiwright_meta::{ErrorList, object};
 use apiwright_registry::Hooks;
+use apiwright_registry::hooks::WriteContext;
 
 use crate::hooks::shared::cells::{self, NONE};
 
@@ -15,9 +18,28 @@ pub struct Node;
 impl Hooks for Node {
     /// What a node has, it can give away, until it says otherwise.
     fn default(&self, object: &mut Value) {
+        pair_networks(object);
         let Some(status) = object.at_mut(&["status"]).and_then(Value::as_object_mut) else { return };
         if let Some(capacity) = status.get("capacity").cloned() {
             status.entry("allocatable", || capacity);
+        }
+    }
+
+    fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
+        validate::node(object, errors);
+    }
+
+    fn validate_update(
+        &self,
+        context: WriteContext<'_>,
+        object: &Value,
+        old: &Value,
+        errors: &mut ErrorList,
+    ) {
+        if context.subresource == "status" {
+            validate::status(object, old, errors);
+        } else {
+            validate::update(object, old, errors);
         }
     }
 
@@ -30,6 +52,19 @@ impl Hooks for Node {
             "Kernel-Version" => kernel(object).into(),
             _ => Value::Null,
         }
+    }
+}
+
+/// `podCIDR` is the first of `podCIDRs`; where they differ, clients that know only the one are right.
+fn pair_networks(object: &mut Value) {
+    let Some(spec) = object.at_mut(&["spec"]).and_then(Value::as_object_mut) else { return };
+    let one = spec.str("podCIDR").unwrap_or_default().to_owned();
+    let first = spec.get("podCIDRs").and_then(Value::as_array).and_then(|all| all.first()).cloned();
+    let first = first.as_ref().and_then(Value::as_str).unwrap_or_default();
+    if one.is_empty() && !first.is_empty() {
+        spec.insert("podCIDR", first);
+    } else if one != first {
+        spec.insert("podCIDRs", vec![Value::from(one.as_str())]);
     }
 }
 
