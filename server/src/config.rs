@@ -17,12 +17,12 @@ use apiwright_auth::{
 use apiwright_filters::Cors;
 use apiwright_registry::catalogue::{Catalogue, Version};
 use apiwright_storage::Storage;
-use apiwright_storage_embedded::Embedded;
 use apiwright_transport::{Certificates, KeyPair, Tls};
 
 use crate::flags::values::{AuthorizationMode, Switch};
-use crate::flags::{Flags, StorageEngine};
+use crate::flags::Flags;
 use crate::pki::{self, Pki};
+use crate::storage;
 
 /// Everything that the server needs to know, checked.
 pub struct Config {
@@ -50,6 +50,9 @@ pub struct Config {
     _lock: File,
 }
 
+/// Whether a group version is served.
+pub type Serves = Box<dyn Fn(&Version) -> bool>;
+
 /// The files that the server shows certificates from.
 #[derive(Clone, Debug)]
 pub struct ServingCertificates {
@@ -65,7 +68,7 @@ impl Config {
     /// # Errors
     /// One line about the first thing that is wrong.
     pub fn prepare(flags: Flags) -> Result<Self, String> {
-        check_storage(&flags)?;
+        storage::choose(&flags)?;
         let lock = claim(&flags.data_dir)?;
         let cert_dir = flags.cert_dir.clone().unwrap_or_else(|| flags.data_dir.join("pki"));
         let (names, addresses) = own_names(&flags);
@@ -97,26 +100,6 @@ impl Config {
         })
     }
 
-    /// Opens the store. Reads all of it.
-    ///
-    /// # Errors
-    /// When it cannot be used.
-    pub fn open_storage(&self) -> Result<Arc<dyn Storage>, String> {
-        let options = apiwright_storage_embedded::Options::default();
-        match self.engine() {
-            StorageEngine::Memory => Ok(Arc::new(Embedded::memory(options))),
-            StorageEngine::Embedded => match Embedded::open(self.flags.data_dir.join("store"), options) {
-                Ok(engine) => Ok(Arc::new(engine)),
-                Err(why) => Err(why.to_string()),
-            },
-            StorageEngine::Etcd => Err(NO_ETCD.into()),
-        }
-    }
-
-    fn engine(&self) -> StorageEngine {
-        self.flags.storage.unwrap_or(StorageEngine::Embedded)
-    }
-
     /// Who tells who asks, and who issues service accounts' tokens, once there is a store to look them up in.
     pub fn authentication(&self, storage: &Arc<dyn Storage>) -> (Arc<Authentication>, Arc<ServiceAccounts>) {
         let accounts = Arc::new(ServiceAccounts::new(
@@ -145,7 +128,7 @@ impl Config {
     ///
     /// # Errors
     /// When it names what there is not.
-    pub fn serves(&self, catalogue: &Catalogue) -> Result<Box<dyn Fn(&Version) -> bool>, String> {
+    pub fn serves(&self, catalogue: &Catalogue) -> Result<Serves, String> {
         let switches = self.flags.runtime_config.clone();
         for switch in &switches {
             check_switch(switch, catalogue)?;
@@ -197,26 +180,6 @@ pub fn local(ip: IpAddr) -> IpAddr {
         IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::from([127, 0, 0, 1]),
         IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::from(std::net::Ipv6Addr::LOCALHOST),
         ip => ip,
-    }
-}
-
-const NO_ETCD: &str = "--storage=etcd: this binary speaks to no etcd; it has the engines embedded and memory";
-
-fn check_storage(flags: &Flags) -> Result<(), String> {
-    let named = [
-        ("--etcd-servers", !flags.etcd_servers.is_empty()),
-        ("--etcd-prefix", flags.etcd_prefix.is_some()),
-        ("--etcd-cafile", flags.etcd_cafile.is_some()),
-        ("--etcd-certfile", flags.etcd_certfile.is_some()),
-    ];
-    if flags.storage == Some(StorageEngine::Etcd) {
-        return Err(NO_ETCD.into());
-    }
-    match named.iter().find(|(_, is_named)| *is_named) {
-        Some((flag, _)) => {
-            Err(format!("{flag}: this binary speaks to no etcd; it keeps its data in --data-dir"))
-        }
-        None => Ok(()),
     }
 }
 
@@ -348,9 +311,8 @@ fn authentication(flags: &Flags, client_authority: &Arc<Authority>) -> Result<Au
 fn check_switch(switch: &Switch, catalogue: &Catalogue) -> Result<(), String> {
     let complain = |why: String| Err(format!("--runtime-config={}: {why}", switch.name));
     match switch.name.split('/').collect::<Vec<_>>().as_slice() {
-        ["api", "all" | "ga" | "beta" | "alpha"] => Ok(()),
+        ["v1"] | ["api", "v1" | "all" | "ga" | "beta" | "alpha"] => Ok(()),
         [_, _, _] => complain("single resources cannot be switched yet".into()),
-        ["v1"] | ["api", "v1"] => Ok(()),
         [group, version] => match catalogue.groups.iter().find(|known| *known.name == **group) {
             None => complain(format!("unknown api group {group}")),
             Some(_) if catalogue.version(group, version).is_none() => {

@@ -152,7 +152,7 @@ pub struct Flags {
     )]
     pub requestheader_extra_headers_prefix: Vec<String>,
 
-    /// Who decides, in order: AlwaysAllow, AlwaysDeny, RBAC.
+    /// Who decides, in order: `AlwaysAllow`, `AlwaysDeny`, `RBAC`.
     #[arg(long, value_name = "MODES", value_delimiter = ',', default_value = "RBAC", value_parser = values::mode, help_heading = "Authorization")]
     pub authorization_mode: Vec<values::AuthorizationMode>,
 
@@ -282,7 +282,7 @@ fn line(error: &clap::Error) -> String {
                 }
             });
             match (value, why) {
-                (Some(""), None) | (None, None) => format!("{argument} needs a value"),
+                (Some("") | None, None) => format!("{argument} needs a value"),
                 (Some(value), Some(why)) => format!("{argument}={value}: {why}"),
                 (Some(value), None) => format!("{argument}={value} is not possible"),
                 (None, Some(why)) => format!("{argument}: {why}"),

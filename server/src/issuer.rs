@@ -1,4 +1,4 @@
-//! What others need to verify service accounts' tokens: OpenID Connect's discovery documents.
+//! What others need to verify service accounts' tokens: `OpenID` Connect's discovery documents.
 
 use std::sync::Arc;
 

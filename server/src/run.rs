@@ -25,6 +25,7 @@ use crate::issuer::IssuerPages;
 use crate::kubeconfig;
 use crate::pki::Pki;
 use crate::probes::{self, Progress};
+use crate::storage;
 use crate::services::{Ranges, Services};
 
 /// How long requests may take to end once the drain has begun.
@@ -40,12 +41,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     let listener = Listener::bind(config.address).await.map_err(|error| error.to_string())?;
     let address = listener.address();
     let config = Arc::new(config);
-    let storage = {
-        let config = Arc::clone(&config);
-        tokio::task::spawn_blocking(move || config.open_storage())
-            .await
-            .map_err(|error| error.to_string())??
-    };
+    let storage = storage::open(&config.flags).await?;
     let (drainer, drain) = drain();
     let progress = Arc::new(Progress::default());
     let views = Views::default();

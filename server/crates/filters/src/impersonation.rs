@@ -102,8 +102,12 @@ mod tests {
     use apiwright_chain::{Body, Decision, RequestInfo};
     use futures::future::BoxFuture;
 
+    type Headers = Vec<(&'static str, &'static str)>;
+    type Groups = Result<Vec<&'static str>, &'static str>;
+    type Allowed = Vec<(&'static str, &'static str, &'static str)>;
+
     /// Allows what is on its list: verb, resource with subresource or path, name.
-    struct List(Vec<(&'static str, &'static str, &'static str)>);
+    struct List(Allowed);
 
     impl Authorizer for List {
         fn authorize<'a>(&'a self, _: &'a User, what: &'a RequestInfo) -> BoxFuture<'a, Decision> {
@@ -163,7 +167,7 @@ mod tests {
         let robot = ("impersonate-user", "system:serviceaccount:ns:robot");
         let node = ("impersonate-user", "system:node:n1");
         #[rustfmt::skip]
-        let table: Vec<(Vec<(&'static str, &'static str)>, Vec<(&'static str, &'static str, &'static str)>, Result<Vec<&str>, &str>)> = vec![
+        let table: Vec<(Headers, Allowed, Groups)> = vec![
             (vec![BOB], vec![], Err("forbidden: User \"alice\" cannot impersonate-on:user-info:get path \"/api\"")),
             (vec![robot], vec![], Err("forbidden: User \"alice\" cannot impersonate-on:serviceaccount:get path \"/api\"")),
             (vec![node], vec![], Err("forbidden: User \"alice\" cannot impersonate-on:arbitrary-node:get path \"/api\"")),

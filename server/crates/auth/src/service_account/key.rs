@@ -169,22 +169,22 @@ impl SigningKey {
 
     fn from_section(kind: SectionKind, der: &[u8]) -> Option<Self> {
         match kind {
-            SectionKind::RsaPrivateKey => Self::rsa(RsaKeyPair::from_der(der).ok()?),
+            SectionKind::RsaPrivateKey => RsaKeyPair::from_der(der).ok().map(Self::rsa),
             SectionKind::EcPrivateKey => Self::ecdsa(&[Algorithm::Es256, Algorithm::Es384], |algorithm| {
                 let body = [b"\x02\x01\x00".as_slice(), algorithm.identifier(), &tagged(0x04, der)].concat();
                 tagged(0x30, &body)
             }),
             SectionKind::PrivateKey => RsaKeyPair::from_pkcs8(der)
                 .ok()
-                .and_then(Self::rsa)
+                .map(Self::rsa)
                 .or_else(|| Self::ecdsa(&[Algorithm::Es256, Algorithm::Es384], |_| der.to_vec())),
             _ => None,
         }
     }
 
-    fn rsa(pair: RsaKeyPair) -> Option<Self> {
+    fn rsa(pair: RsaKeyPair) -> Self {
         let public = PublicKey::new(Algorithm::Rs256, pair.public_key().as_ref().to_vec());
-        Some(Self { public, pair: Arc::new(Pair::Rsa(pair)) })
+        Self { public, pair: Arc::new(Pair::Rsa(pair)) }
     }
 
     fn ecdsa(algorithms: &[Algorithm], pkcs8: impl Fn(Algorithm) -> Vec<u8>) -> Option<Self> {

@@ -1,0 +1,143 @@
+//! Which engine holds the objects, and where.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use apiwright_storage::Storage;
+use apiwright_storage_embedded::{Embedded, Options};
+
+use crate::flags::{Flags, StorageEngine};
+
+/// The engine that flags ask for: naming a cluster means etcd.
+///
+/// # Errors
+/// When they contradict each other, or this binary does not have the engine.
+pub fn choose(flags: &Flags) -> Result<StorageEngine, String> {
+    let named = [
+        ("--etcd-servers", !flags.etcd_servers.is_empty()),
+        ("--etcd-prefix", flags.etcd_prefix.is_some()),
+        ("--etcd-cafile", flags.etcd_cafile.is_some()),
+        ("--etcd-certfile", flags.etcd_certfile.is_some()),
+    ];
+    let named = named.iter().find(|(_, is_named)| *is_named).map(|(flag, _)| *flag);
+    let engine = match (flags.storage, named) {
+        (None, None) => StorageEngine::Embedded,
+        (None, Some(_)) | (Some(StorageEngine::Etcd), _) => StorageEngine::Etcd,
+        (Some(engine), None) => engine,
+        (Some(_), Some(flag)) => return Err(format!("{flag} goes with --storage=etcd")),
+    };
+    if engine == StorageEngine::Etcd {
+        if !cfg!(feature = "etcd") {
+            let flag = named.unwrap_or("--storage=etcd");
+            return Err(format!("{flag}: this binary was built without etcd; build it with --features etcd"));
+        }
+        if flags.etcd_servers.is_empty() {
+            return Err("--storage=etcd needs --etcd-servers".into());
+        }
+    }
+    Ok(engine)
+}
+
+/// Opens the engine.
+///
+/// # Errors
+/// When it cannot be used; the text names what is wrong.
+pub async fn open(flags: &Flags) -> Result<Arc<dyn Storage>, String> {
+    match choose(flags)? {
+        StorageEngine::Memory => Ok(Arc::new(Embedded::memory(Options::default()))),
+        StorageEngine::Embedded => open_embedded(&flags.data_dir.join("store")).await,
+        StorageEngine::Etcd => etcd::open(flags).await,
+    }
+}
+
+/// Reads all of the store, so it runs where it may block.
+async fn open_embedded(dir: &Path) -> Result<Arc<dyn Storage>, String> {
+    let dir = dir.to_owned();
+    let opened = tokio::task::spawn_blocking(move || Embedded::open(dir, Options::default())).await;
+    match opened.map_err(|error| error.to_string())? {
+        Ok(engine) => Ok(Arc::new(engine)),
+        Err(why) => Err(why.to_string()),
+    }
+}
+
+#[cfg(feature = "etcd")]
+mod etcd {
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    use apiwright_storage::Storage;
+    use apiwright_storage_etcd::{Etcd, Options, Root, Tls};
+
+    use crate::flags::Flags;
+
+    /// Under what all keys are unless `--etcd-prefix` says otherwise.
+    const PREFIX: &str = "/registry";
+
+    pub(super) async fn open(flags: &Flags) -> Result<Arc<dyn Storage>, String> {
+        let mut options = Options::new(flags.etcd_servers.iter().cloned());
+        let prefix = flags.etcd_prefix.as_deref().unwrap_or(PREFIX).trim_matches('/');
+        let theirs = format!("/{prefix}/");
+        let ours = format!("{PREFIX}/");
+        options.root = (theirs != ours).then_some(Root { ours, theirs });
+        if flags.etcd_servers.iter().any(|server| server.starts_with("https:")) || flags.etcd_cafile.is_some() {
+            options.tls = Some(tls(flags)?);
+        }
+        match Etcd::connect(options).await {
+            Ok(engine) => Ok(Arc::new(engine)),
+            Err(why) => Err(format!("cannot use the etcd cluster {}: {why}", flags.etcd_servers.join(","))),
+        }
+    }
+
+    fn tls(flags: &Flags) -> Result<Tls, String> {
+        let read = |file: &PathBuf| {
+            std::fs::read(file).map_err(|error| format!("cannot read {}: {error}", file.display()))
+        };
+        let ca = flags.etcd_cafile.as_ref().map(read).transpose()?.unwrap_or_default();
+        let identity = match (&flags.etcd_certfile, &flags.etcd_keyfile) {
+            (Some(certificate), Some(key)) => Some((read(certificate)?, read(key)?)),
+            _ => None,
+        };
+        Ok(Tls { ca, identity, ..Tls::default() })
+    }
+}
+
+#[cfg(not(feature = "etcd"))]
+mod etcd {
+    use std::sync::Arc;
+
+    use apiwright_storage::Storage;
+
+    use crate::flags::Flags;
+
+    /// Flags that ask for it have been refused.
+    pub(super) async fn open(_: &Flags) -> Result<Arc<dyn Storage>, String> {
+        std::future::ready(Err("this binary was built without etcd".into())).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flags::Outcome;
+
+    #[test]
+    fn choices() {
+        let etcd = |named: &str| {
+            if cfg!(feature = "etcd") {
+                Ok(StorageEngine::Etcd)
+            } else {
+                Err(format!("{named}: this binary was built without etcd; build it with --features etcd"))
+            }
+        };
+        for (arguments, expected) in [
+            (&[][..], Ok(StorageEngine::Embedded)),
+            (&["--storage=memory"], Ok(StorageEngine::Memory)),
+            (&["--storage=etcd", "--etcd-servers=http://a:2379"], etcd("--etcd-servers")),
+            (&["--etcd-servers=http://a:2379"], etcd("--etcd-servers")),
+            (&["--storage=memory", "--etcd-prefix=/x"], Err("--etcd-prefix goes with --storage=etcd".into())),
+        ] {
+            let Ok(Outcome::Start(flags)) = Flags::read(arguments.iter().copied()) else { panic!("{arguments:?}") };
+            assert_eq!(choose(&flags), expected, "{arguments:?}");
+        }
+    }
+}
