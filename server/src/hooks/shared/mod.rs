@@ -1,8 +1,11 @@
 //! What several kinds have in common.
 
 pub mod cells;
+pub mod diff;
 pub mod ip;
 pub mod keys;
+pub mod node_selector;
 pub mod pod_spec;
 pub mod ports;
 pub mod resources;
+pub mod storage;

@@ -1,7 +1,9 @@
 //! PersistentVolumes.
 
+mod validate;
+
 use apiwright_json::Value;
-use apiwright_meta::{object, time};
+use apiwright_meta::{ErrorList, object, time};
 use apiwright_registry::Hooks;
 use apiwright_registry::hooks::WriteContext;
 
@@ -24,10 +26,27 @@ impl Hooks for PersistentVolume {
     fn prepare_update(&self, _context: WriteContext<'_>, object: &mut Value, old: &Value) {
         let moment = ["status", "lastPhaseTransitionTime"];
         let changed = object.text_at(&["status", "phase"]) != old.text_at(&["status", "phase"]);
-        if changed && object.text_at(&moment) == old.text_at(&moment)
+        if changed
+            && object.text_at(&moment) == old.text_at(&moment)
             && let Some(object) = object.as_object_mut()
         {
             object.object("status").insert("lastPhaseTransitionTime", time::now());
+        }
+    }
+
+    fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
+        validate::volume(object, errors);
+    }
+
+    fn validate_update(
+        &self,
+        context: WriteContext<'_>,
+        object: &Value,
+        old: &Value,
+        errors: &mut ErrorList,
+    ) {
+        if context.subresource.is_empty() {
+            validate::update(object, old, errors);
         }
     }
 

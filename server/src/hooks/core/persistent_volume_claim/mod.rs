@@ -1,0 +1,97 @@
+//! PersistentVolumeClaims.
+
+mod validate;
+
+use apiwright_json::Value;
+use apiwright_meta::{ErrorList, object};
+use apiwright_registry::Hooks;
+use apiwright_registry::hooks::WriteContext;
+
+use super::persistent_volume::{access_modes, storage_class};
+use crate::hooks::shared::cells;
+
+/// The hooks of PersistentVolumeClaims.
+#[derive(Debug)]
+pub struct PersistentVolumeClaim;
+
+impl Hooks for PersistentVolumeClaim {
+    fn prepare_create(&self, _context: WriteContext<'_>, object: &mut Value) {
+        if let Some(object) = object.as_object_mut() {
+            object.object("status").insert("phase", "Pending");
+        }
+        drop_odd_source(object);
+        pair_sources(object);
+    }
+
+    fn prepare_update(&self, context: WriteContext<'_>, object: &mut Value, old: &Value) {
+        if context.subresource.is_empty() {
+            let had_source =
+                ["dataSource", "dataSourceRef"].iter().any(|one| old.at(&["spec", one]).is_some());
+            if !had_source {
+                drop_odd_source(object);
+            }
+            pair_sources(object);
+        }
+    }
+
+    fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
+        validate::claim(object, errors);
+    }
+
+    fn validate_update(
+        &self,
+        context: WriteContext<'_>,
+        object: &Value,
+        old: &Value,
+        errors: &mut ErrorList,
+    ) {
+        if context.subresource == "status" {
+            validate::status(object, errors);
+        } else {
+            validate::update(object, old, errors);
+        }
+    }
+
+    fn cell(&self, column: &str, object: &Value) -> Value {
+        let bound = !object.text_at(&["spec", "volumeName"]).is_empty();
+        match column {
+            "Status" if object::deletion_timestamp(object).is_some() => "Terminating".into(),
+            "Status" => object.text_at(&["status", "phase"]).into(),
+            "Capacity" if bound => object.text_at(&["status", "capacity", "storage"]).into(),
+            "Access Modes" if bound => access_modes(cells::items(object, &["status", "accessModes"])).into(),
+            "Capacity" | "Access Modes" => "".into(),
+            "StorageClass" => storage_class(object).into(),
+            _ => Value::Null,
+        }
+    }
+}
+
+/// A source of a kind that nobody populates claims from is dropped in the older field, which
+/// ignores it; the newer one takes any.
+fn drop_odd_source(object: &mut Value) {
+    let Some(spec) = object.at_mut(&["spec"]).and_then(Value::as_object_mut) else { return };
+    let Some(source) = spec.get("dataSource").filter(|_| !spec.contains_key("dataSourceRef")) else { return };
+    let known = matches!(
+        (source.text_at(&["apiGroup"]), source.text_at(&["kind"])),
+        ("", "PersistentVolumeClaim") | ("snapshot.storage.k8s.io", "VolumeSnapshot")
+    );
+    if !known {
+        spec.remove("dataSource");
+    }
+}
+
+/// `dataSource` and `dataSourceRef` say one thing, unless it is in another namespace.
+fn pair_sources(object: &mut Value) {
+    let Some(spec) = object.at_mut(&["spec"]).and_then(Value::as_object_mut) else { return };
+    match (spec.get("dataSource").cloned(), spec.get("dataSourceRef").cloned()) {
+        (Some(source), None) => {
+            spec.insert("dataSourceRef", source);
+        }
+        (None, Some(Value::Object(mut source))) => {
+            if source.remove("namespace").is_none_or(|namespace| namespace.as_str() == Some("")) {
+                spec.insert("dataSource", source);
+            }
+        }
+        _ => {}
+    }
+}
