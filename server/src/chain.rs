@@ -95,7 +95,7 @@ pub fn assemble(parts: Parts) -> Result<Assembled, String> {
     let (catalogue, chain) = (parts.catalogue, parts.chain);
     let versions: Vec<(&'static Version, Vec<Arc<Resource>>)> =
         all_versions(catalogue).filter(|version| (parts.serves)(version)).map(|version| (version, version.shared())).collect();
-    let stores = stores(&versions, &parts.storage, &parts.reserves);
+    let stores = stores(catalogue, &versions, &parts.storage, &parts.reserves);
     let admission = admission(&stores, &parts)?;
     let shared = Arc::new(Shared {
         admission: Arc::new(admission),
@@ -163,6 +163,7 @@ fn groups<'a>(
 }
 
 fn stores(
+    catalogue: &'static Catalogue,
     versions: &[(&'static Version, Vec<Arc<Resource>>)],
     storage: &Arc<dyn Storage>,
     reserves: &ReserveOf,
@@ -171,7 +172,12 @@ fn stores(
     Stores(
         all.map(|(version, resource)| {
             let key = (version.group.to_string(), version.name.to_string(), resource.plural.to_string());
+            let stored = &resource.storage.kind;
             let store = Store::new(Arc::clone(resource), Arc::clone(storage));
+            let store = match catalogue.kind(&stored.group, &stored.version, &stored.kind) {
+                Some(kind) => store.stored_as(Ref::Static(kind.schema)),
+                None => store,
+            };
             let store = match reserves(&version.group, &resource.plural) {
                 Some(reserve) => store.with_reserve(reserve),
                 None => store,

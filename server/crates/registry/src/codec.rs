@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use apiwright_json::{Object, Value};
+use apiwright_json::{Object, Str, Value};
 use apiwright_meta::status::Result;
 use apiwright_meta::{Status, object};
+use apiwright_schema::decode::{ObjectKind, Source, normalise};
+use apiwright_schema::{Struct, Text};
 use apiwright_storage::{Entry, Revision};
 use bytes::Bytes;
 
@@ -12,7 +14,6 @@ use crate::facts::{ObjectFacts, readable, unreadable};
 use crate::metadata;
 use crate::present::Presented;
 use crate::resource::{Conversion, Kind};
-use crate::scan::{Cursor, unescaped};
 use crate::store::Store;
 
 impl Store {
@@ -35,17 +36,10 @@ impl Store {
     /// As [`Store::present`].
     pub fn present_at(&self, entry: &Arc<Entry>, revision: Revision) -> Result<Presented> {
         let facts = readable(&entry.key, self.facts(entry))?;
-        let bytes = match &self.resource.storage.conversion {
-            Conversion::Same => return Ok(Presented::new(entry.value.clone(), facts.cuts, revision)),
-            Conversion::Rename(table) => renamed(&entry.value, |stored| {
-                table.iter().find(|(_, there)| **there == *stored).map(|(here, _)| &**here)
-            })
-            .ok_or_else(|| unreadable(&entry.key))?,
-            Conversion::Hook => {
-                let object = self.decode(entry)?;
-                encoded(&object, &self.served_kind(), |key| key)
-            }
-        };
+        if matches!(self.resource.storage.conversion, Conversion::Same) {
+            return Ok(Presented::new(entry.value.clone(), facts.cuts, revision));
+        }
+        let bytes = encoded(&self.decode(entry)?, &self.served_kind());
         let facts = ObjectFacts::derive(&bytes, &crate::facts::FieldPaths::default());
         readable(&entry.key, &facts)?;
         Ok(Presented::new(bytes.into(), facts.cuts, revision))
@@ -76,8 +70,13 @@ impl Store {
             }
         }
         let mut object = Value::Object(object);
-        if matches!(self.resource.storage.conversion, Conversion::Hook) {
-            self.resource.hooks.from_stored(&mut object)?;
+        match self.resource.storage.conversion {
+            Conversion::Same => {}
+            Conversion::Rename(_) => object = normal(&self.resource.schema, &served, object)?,
+            Conversion::Hook => {
+                self.resource.hooks.from_stored(&mut object)?;
+                object = normal(&self.resource.schema, &served, object)?;
+            }
         }
         if entry.mod_revision != 0 {
             object::set_resource_version(&mut object, &entry.mod_revision.to_string());
@@ -94,18 +93,19 @@ impl Store {
             return Err(Status::bad_request("the object is no JSON object"));
         }
         let stored = &self.resource.storage.kind;
-        let bytes = match &self.resource.storage.conversion {
-            Conversion::Same => encoded(object, stored, |key| key),
-            Conversion::Rename(table) => encoded(object, stored, |key| {
-                table.iter().find(|(here, _)| **here == *key).map_or(key, |(_, there)| there)
-            }),
+        let mut converted = match &self.resource.storage.conversion {
+            Conversion::Same => return Ok(encoded(object, stored).into()),
+            Conversion::Rename(table) => renamed(object, table),
             Conversion::Hook => {
                 let mut object = object.clone();
                 self.resource.hooks.to_stored(&mut object)?;
-                encoded(&object, stored, |key| key)
+                object
             }
         };
-        Ok(bytes.into())
+        if let Some(ty) = &self.stored_type {
+            converted = normal(ty, stored, converted)?;
+        }
+        Ok(encoded(&converted, stored).into())
     }
 
     fn served_kind(&self) -> Kind {
@@ -115,7 +115,7 @@ impl Store {
 }
 
 /// Type meta first, then everything else as it comes, metadata in its own order.
-fn encoded<'a>(object: &'a Value, kind: &Kind, name: impl Fn(&'a str) -> &'a str) -> Vec<u8> {
+fn encoded(object: &Value, kind: &Kind) -> Vec<u8> {
     let mut out = Vec::with_capacity(1024);
     out.extend_from_slice(b"{\"kind\":");
     apiwright_json::to_bytes(&Value::from(&*kind.kind), &mut out);
@@ -137,7 +137,7 @@ fn encoded<'a>(object: &'a Value, kind: &Kind, name: impl Fn(&'a str) -> &'a str
             }
             (key, value) => {
                 out.push(b',');
-                member(&mut out, name(key), value);
+                member(&mut out, key, value);
             }
         }
     }
@@ -162,38 +162,41 @@ fn api_version(kind: &Kind) -> String {
     }
 }
 
-/// Bytes whose top-level members have other names.
-fn renamed<'a>(bytes: &[u8], name: impl Fn(&str) -> Option<&'a str>) -> Option<Vec<u8>> {
-    let mut out = Vec::with_capacity(bytes.len() + 32);
-    let mut copied = 0;
-    Cursor::new(bytes, 0).members(|cursor, start, key| {
-        if let Some(name) = name(&unescaped(key)) {
-            out.extend_from_slice(&bytes[copied..start]);
-            out.push(b'"');
-            out.extend_from_slice(name.as_bytes());
-            out.extend_from_slice(b"\":");
-            copied = cursor.position();
-        }
-        Some(())
-    })?;
-    out.extend_from_slice(&bytes[copied..]);
-    Some(out)
+/// An object whose top-level members have the names of the stored version.
+fn renamed(object: &Value, table: &[(Text, Text)]) -> Value {
+    let members = object.as_object().into_iter().flat_map(Object::iter);
+    let name =
+        |key: &Str| table.iter().find(|(here, _)| **here == **key).map(|(_, there)| Str::from(&**there));
+    Value::Object(
+        members.map(|(key, value)| (name(key).unwrap_or_else(|| key.clone()), value.clone())).collect(),
+    )
+}
+
+/// A converted object in the normal form of its new type: what one version leaves out, another shows.
+fn normal(ty: &Struct, kind: &Kind, object: Value) -> Result<Value> {
+    let api_version = api_version(kind);
+    let object_kind = ObjectKind { api_version: &api_version, kind: &kind.kind };
+    let decoded = normalise(ty, object_kind, object, Source::Json);
+    decoded
+        .map(|decoded| decoded.value)
+        .map_err(|why| Status::internal(format!("cannot convert to {api_version}: {why}")))
 }
 
 #[cfg(test)]
 mod tests {
+    use apiwright_schema::Ref;
+
     use super::*;
 
     #[test]
     fn top_level_members_are_renamed() {
-        let stored =
-            br#"{"kind":"Event","metadata":{"note":1},"message":"note","involvedObject":{"kind":"Pod"}}"#;
-        let names = |key: &str| match key {
-            "message" => Some("note"),
-            "involvedObject" => Some("regarding"),
-            _ => None,
-        };
-        let want = r#"{"kind":"Event","metadata":{"note":1},"note":"note","regarding":{"kind":"Pod"}}"#;
-        assert_eq!(String::from_utf8(renamed(stored, names).unwrap()).unwrap(), want);
+        let parsed = |text: &str| apiwright_json::decode(text.as_bytes()).unwrap().0;
+        let served =
+            parsed(r#"{"kind":"Event","metadata":{"note":1},"note":"note","regarding":{"kind":"Pod"}}"#);
+        let table = [("note", "message"), ("regarding", "involvedObject")]
+            .map(|(here, there)| (Ref::Static(here), Ref::Static(there)));
+        let want =
+            r#"{"kind":"Event","metadata":{"note":1},"message":"note","involvedObject":{"kind":"Pod"}}"#;
+        assert_eq!(renamed(&served, &table), parsed(want));
     }
 }

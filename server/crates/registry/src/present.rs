@@ -60,6 +60,11 @@ impl Presented {
         out.extend_from_slice(&self.bytes[self.cuts.splice..self.cuts.metadata_end]);
     }
 
+    /// The object as it is without a resourceVersion.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     fn is_bare(&self) -> bool {
         self.bytes.get(self.cuts.body) == Some(&b'}')
     }

@@ -1,12 +1,15 @@
 //! Whether a stored object is in a selection: selectors evaluated on facts.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use apiwright_meta::labels::LabelSelector;
 use apiwright_meta::names;
 use apiwright_storage::Entry;
+use compact_str::CompactString;
 
 use crate::facts::ObjectFacts;
+use crate::resource::Conversion;
 use crate::store::{Selection, Store};
 
 /// A selection made ready for one resource.
@@ -86,7 +89,7 @@ impl Matcher {
     }
 
     /// Whether an entry is in the selection.
-    pub(crate) fn matches(&self, store: &Store, entry: &Entry) -> bool {
+    pub(crate) fn matches(&self, store: &Store, entry: &Arc<Entry>) -> bool {
         if self.is_empty() {
             return true;
         }
@@ -94,7 +97,7 @@ impl Matcher {
         self.labels.matches(|key| facts.label(key)) && self.fields_match(store, entry, facts)
     }
 
-    fn fields_match(&self, store: &Store, entry: &Entry, facts: &ObjectFacts) -> bool {
+    fn fields_match(&self, store: &Store, entry: &Arc<Entry>, facts: &ObjectFacts) -> bool {
         let mut values = None;
         self.fields.iter().all(|test| {
             let value: &str = match test.field {
@@ -113,12 +116,14 @@ impl Matcher {
 
 impl Store {
     /// The values of this resource's selectable fields. Those in the annex are another's where two
-    /// resources share their objects; then they are looked up anew.
-    fn field_values<'a>(
-        &self,
-        entry: &Entry,
-        facts: &'a ObjectFacts,
-    ) -> Cow<'a, [compact_str::CompactString]> {
+    /// resources share their objects, and those of another version where a hook converts; then they
+    /// are looked up anew.
+    fn field_values<'a>(&self, entry: &Arc<Entry>, facts: &'a ObjectFacts) -> Cow<'a, [CompactString]> {
+        if matches!(self.resource.storage.conversion, Conversion::Hook) {
+            // What cannot be converted has no fields; the request fails where it is shown.
+            let values = self.present(entry).map(|shown| self.fields.values(shown.bytes()));
+            return Cow::Owned(values.unwrap_or_default().into_vec());
+        }
         if facts.fields.of == self.fields.id {
             Cow::Borrowed(&facts.fields.values)
         } else {

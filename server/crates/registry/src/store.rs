@@ -7,6 +7,7 @@ use apiwright_json::Value;
 use apiwright_meta::fields::FieldSelector;
 use apiwright_meta::labels::LabelSelector;
 use apiwright_meta::status::Result;
+use apiwright_schema::{Ref, Struct};
 use apiwright_storage::{Entry, Revision, Storage};
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
@@ -24,13 +25,22 @@ pub struct Store {
     pub storage: Arc<dyn Storage>,
     pub(crate) fields: Arc<FieldPaths>,
     pub(crate) reserve: Option<Arc<dyn Reserve>>,
+    /// The type that is stored, where it is not this version's.
+    pub(crate) stored_type: Option<Ref<Struct>>,
 }
 
 impl Store {
     /// The store of a resource in an engine.
     pub fn new(resource: Arc<Resource>, storage: Arc<dyn Storage>) -> Self {
         let fields = Arc::new(FieldPaths::of(&resource));
-        Self { resource, storage, fields, reserve: None }
+        Self { resource, storage, fields, reserve: None, stored_type: None }
+    }
+
+    /// The same, storing objects of another version's type, which brings them to its normal form.
+    #[must_use]
+    pub fn stored_as(mut self, ty: Ref<Struct>) -> Self {
+        self.stored_type = Some(ty);
+        self
     }
 }
 

@@ -50,7 +50,7 @@ impl CertificateSigners {
     async fn check(&self, request: &Attributes<'_>, new: &Value, old: &Value) -> Result<()> {
         let rule = self.rule;
         let same = |field: &&str| new.at(&["status", field]) == old.at(&["status", field]);
-        if !rule.changes.is_empty() && rule.changes.iter().all(|field| same(field)) {
+        if !rule.changes.is_empty() && rule.changes.iter().all(same) {
             return Ok(());
         }
         let signer = old.text_at(&["spec", "signerName"]);
