@@ -115,7 +115,10 @@ pub async fn run(config: Config) -> Result<(), String> {
     announce(&config, address)?;
 
     serving.await.map_err(|error| format!("serving failed: {error}"))?;
-    storage.close().await.map_err(|why| format!("cannot close the store: {why}"))
+    info!("drained; closing the store");
+    storage.close().await.map_err(|why| format!("cannot close the store: {why}"))?;
+    info!("closed");
+    Ok(())
 }
 
 fn filters(

@@ -12,8 +12,8 @@ use apiwright_transport::KeyPair;
 /// # Errors
 /// Go's words.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let nanoseconds = apiwright_filters::duration::parse(text)?;
-    u64::try_from(nanoseconds).map(Duration::from_nanos).map_err(|_| "it cannot be negative".into())
+    let duration = apiwright_meta::time::Duration::parse(text)?;
+    if duration.nanos() < 0 { Err("it cannot be negative".into()) } else { Ok(duration.to_std()) }
 }
 
 /// Something switched on or off by name.

@@ -77,3 +77,67 @@ fn user_of(certificate: &X509Certificate<'_>, der: &[u8]) -> Option<User> {
 fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() as i64)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Signer, days};
+
+    #[test]
+    fn certificates_name_users() {
+        let ours = Signer::new("ours");
+        let authority = ours.authority();
+        let others = Signer::new("others");
+        let client = |signer: &Signer, name: &str, group: &str, from: i64, to: i64| {
+            vec![signer.sign(name, group, true, days(from), days(to))]
+        };
+        for (certificates, expected) in [
+            (vec![], Ok(None)),
+            (
+                client(&ours, "alice", "devs", -1, 1),
+                Ok(Some(("alice", vec!["devs", "system:authenticated"]))),
+            ),
+            (
+                client(&ours, "root", "system:masters", -1, 1),
+                Ok(Some(("root", vec!["system:masters", "system:authenticated"]))),
+            ),
+            (client(&ours, "", "devs", -1, 1), Ok(None)),
+            (client(&others, "alice", "devs", -1, 1), Err("UnknownIssuer")),
+            (client(&ours, "alice", "devs", -2, -1), Err("expired")),
+            (client(&ours, "alice", "devs", 1, 2), Err("not valid yet")),
+            (vec![ours.sign("server", "", false, days(-1), days(1))], Err("extended key usage")),
+            (vec![bytes::Bytes::from_static(b"x")], Err("x509")),
+        ] {
+            let mut peer = Peer::new(([127, 0, 0, 1], 1).into());
+            peer.certificates = certificates;
+            // The second time the answer is remembered, if it was yes.
+            for _ in 0..2 {
+                let found = authenticate(&authority, &peer);
+                match (&found, &expected) {
+                    (Ok(found), Ok(expected)) => {
+                        let found = found.as_ref().map(|user| {
+                            (user.name.as_str(), user.groups.iter().map(String::as_str).collect::<Vec<_>>())
+                        });
+                        assert_eq!(found, *expected);
+                    }
+                    (Err(found), Err(expected)) => assert!(found.contains(expected), "{found} {expected}"),
+                    _ => panic!("{found:?} {expected:?}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_new_bundle_ends_what_was_remembered() {
+        let (old, new) = (Signer::new("old"), Signer::new("new"));
+        let authority = old.authority();
+        let mut peer = Peer::new(([127, 0, 0, 1], 1).into());
+        peer.certificates = vec![old.sign("alice", "devs", true, days(-1), days(1))];
+        let user = authenticate(&authority, &peer).unwrap().unwrap();
+        assert!(user.extra[0].1[0].starts_with("X509SHA256="));
+        assert!(!authority.reload().unwrap());
+        std::fs::write(old.path(), new.pem()).unwrap();
+        assert!(authority.reload().unwrap());
+        assert!(authenticate(&authority, &peer).is_err());
+    }
+}

@@ -9,12 +9,13 @@ pub mod authentication;
 pub mod authority;
 pub mod authorization;
 mod bearer;
-pub mod bootstrap;
 pub mod client_certificate;
 mod csv;
 pub mod rbac;
 pub mod request_header;
 pub mod service_account;
+#[cfg(test)]
+mod testing;
 pub mod token_file;
 
 pub use authentication::{Authentication, Identity, Known, TokenAuthenticator};

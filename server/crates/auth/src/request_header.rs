@@ -106,3 +106,63 @@ fn without_prefix<'a>(name: &'a HeaderName, prefix: &str) -> Option<&'a str> {
 fn text(value: &http::HeaderValue) -> Option<&str> {
     std::str::from_utf8(value.as_bytes()).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Signer, days};
+
+    fn names(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|&text| text.into()).collect()
+    }
+
+    #[test]
+    fn a_proxys_word_counts() {
+        let signer = Signer::new("proxies");
+        let proxy = RequestHeader {
+            authority: Arc::new(signer.authority()),
+            allowed_names: names(&["front"]),
+            username_headers: names(&["X-Remote-User", "X-User"]),
+            uid_headers: names(&["X-Remote-Uid"]),
+            group_headers: names(&["X-Remote-Group"]),
+            extra_header_prefixes: names(&["X-Remote-Extra-"]),
+        };
+        let certificate = |name: &str| vec![signer.sign(name, "", true, days(-1), days(1))];
+        for (certificates, headers, expected) in [
+            (vec![], vec![("x-remote-user", "alice")], Ok(None)),
+            (certificate("front"), vec![], Ok(None)),
+            (
+                certificate("other"),
+                vec![("x-remote-user", "alice")],
+                Err("x509: subject with cn=other is not in the allowed list"),
+            ),
+            (
+                certificate("front"),
+                vec![
+                    ("x-user", "alice"),
+                    ("x-remote-group", "a"),
+                    ("x-remote-group", "b"),
+                    ("x-remote-extra-Acme.Io%2fScopes", "s"),
+                ],
+                Ok(Some(("alice", vec!["a", "b", "system:authenticated"], "acme.io/scopes"))),
+            ),
+        ] {
+            let mut peer = Peer::new(([127, 0, 0, 1], 1).into());
+            peer.certificates = certificates;
+            let mut map = HeaderMap::new();
+            for (name, value) in headers {
+                map.append(HeaderName::try_from(name).unwrap(), value.parse().unwrap());
+            }
+            let found = proxy.authenticate(&map, &peer);
+            let found = found.as_ref().map(|user| {
+                user.as_ref().map(|user| {
+                    let groups: Vec<_> = user.groups.iter().map(String::as_str).collect();
+                    (user.name.as_str(), groups, user.extra.first().map_or("", |(key, _)| key.as_str()))
+                })
+            });
+            assert_eq!(found.map_err(String::as_str), expected);
+            proxy.clear(&mut map);
+            assert!(map.keys().all(|name| !name.as_str().starts_with("x-")), "{map:?}");
+        }
+    }
+}

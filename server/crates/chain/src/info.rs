@@ -7,6 +7,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use apiwright_meta::fields::FieldSelector;
+use apiwright_meta::labels::LabelSelector;
+use apiwright_meta::names;
 use http::Method;
 
 use crate::query::Query;
@@ -211,7 +214,8 @@ impl Options {
         let watch =
             query.get("watch").is_some_and(|value| !value.eq_ignore_ascii_case("false") && value != "0");
         let integer = |key| query.get(key).is_none_or(|value| value.parse::<i64>().is_ok());
-        let readable = integer("limit") && integer("timeoutSeconds");
+        let labels = || query.get("labelSelector").is_none_or(|text| LabelSelector::parse(text).is_ok());
+        let readable = integer("limit") && integer("timeoutSeconds") && labels();
         let name = if readable { query.get("fieldSelector").and_then(exact_name) } else { None };
         Self { watch, name }
     }
@@ -220,48 +224,9 @@ impl Options {
 /// The name that a field selector asks for, if it can be parsed and asks for one that could be a
 /// path's segment.
 fn exact_name(selector: &str) -> Option<String> {
-    let mut name: Option<String> = None;
-    // Of several, the one whose term sorts first counts, as terms are sorted when parsed.
-    let mut first_term = "";
-    for term in split_terms(selector) {
-        let at = term.find('=')?;
-        let (field, value) = match term.split_at(at) {
-            (field, _) if field.ends_with('!') => {
-                unescape(&term[at + 1..])?;
-                continue;
-            }
-            (field, value) => (field, value.strip_prefix("==").unwrap_or(&value[1..])),
-        };
-        let value = unescape(value)?;
-        if field == "metadata.name" && (name.is_none() || term < first_term) {
-            (name, first_term) = (Some(value), term);
-        }
-    }
-    name.filter(|name| name != "." && name != ".." && !name.contains(['/', '%']))
-}
-
-fn split_terms(selector: &str) -> impl Iterator<Item = &str> {
-    let mut escaped = false;
-    selector
-        .split(move |c| {
-            let splits = c == ',' && !escaped;
-            escaped = c == '\\' && !escaped;
-            splits
-        })
-        .filter(|term| !term.is_empty())
-}
-
-fn unescape(value: &str) -> Option<String> {
-    let mut out = String::with_capacity(value.len());
-    let mut characters = value.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '\\' => out.push(characters.next().filter(|next| matches!(next, '\\' | ',' | '='))?),
-            ',' | '=' => return None,
-            other => out.push(other),
-        }
-    }
-    Some(out)
+    let selector = FieldSelector::parse(selector).ok()?;
+    let name = selector.exact("metadata.name")?;
+    names::path_segment_name(name).is_empty().then(|| name.to_owned())
 }
 
 #[cfg(test)]
@@ -377,6 +342,8 @@ mod tests {
             ("fieldSelector=metadata.name%3Dfoo&limit=", ""),
             ("fieldSelector=metadata.name%3Dfoo&limit=-1", "foo"),
             ("fieldSelector=metadata.name%3Dfoo&timeoutSeconds=soon", ""),
+            ("fieldSelector=metadata.name%3Dfoo&labelSelector=a,b", "foo"),
+            ("fieldSelector=metadata.name%3Dfoo&labelSelector=a+in+(", ""),
             ("fieldSelector=", ""),
         ] {
             let info = parse("GET", &format!("/api/v1/pods?{query}"));

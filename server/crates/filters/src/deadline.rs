@@ -7,14 +7,12 @@ use std::{io, mem};
 
 use apiwright_chain::{Body, Query, Response, respond};
 use apiwright_meta::Status;
-use apiwright_meta::status;
+use apiwright_meta::{status, time};
 use bytes::Bytes;
 use futures::Stream;
 use futures::stream::BoxStream;
 use http::request::Parts;
 use tokio::time::Sleep;
-
-use crate::duration;
 
 /// What a client is told when time has run out: upstream writes this without kind and version.
 const TIMED_OUT: &str = concat!(
@@ -38,12 +36,10 @@ pub(crate) fn of(
         if query.contains("timeout") { Query::parse(query).get("timeout").map(str::to_owned) } else { None };
     let timeout = match asked.filter(|text| !text.is_empty()) {
         None => timeout_max,
-        Some(text) => match duration::parse(&text) {
+        Some(text) => match time::Duration::parse(&text).map(time::Duration::to_std) {
             // Zero, less, and more than is allowed all mean: as long as is allowed.
-            Ok(nanoseconds) => u64::try_from(nanoseconds)
-                .ok()
-                .filter(|&nanoseconds| nanoseconds > 0)
-                .map_or(timeout_max, |nanoseconds| timeout_max.min(Duration::from_nanos(nanoseconds))),
+            Ok(Duration::ZERO) => timeout_max,
+            Ok(asked) => timeout_max.min(asked),
             Err(why) => {
                 return Err(Status::bad_request(format!(
                     "invalid timeout specified in the request URL - {why}"

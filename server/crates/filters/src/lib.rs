@@ -5,6 +5,7 @@
 //! request is answered, by its deadline if it has one, whatever panics below; every answer
 //! carries its Audit-ID; nothing unauthorized gets behind the last filter.
 
+mod access_log;
 mod audit_id;
 mod authentication;
 mod authorization;
@@ -12,7 +13,6 @@ mod cache_control;
 mod cors;
 mod deadline;
 mod drain;
-pub mod duration;
 pub mod flow;
 mod head_method;
 mod impersonation;

@@ -7,13 +7,12 @@ use apiwright_auth::Authentication;
 use apiwright_chain::request::RequestBody;
 use apiwright_chain::{Authorizer, Delegate, Drain, Peer, Request, Response, respond};
 use hyper::body::Incoming;
-use tracing::debug;
 
 use crate::impersonation::Impersonation;
 use crate::in_flight::InFlight;
 use crate::{
-    Cors, Flows, Metrics, audit_id, authentication, authorization, cache_control, deadline, drain, flow,
-    head_method, malformed_path, panic_recovery, request_info, write,
+    Cors, Flows, Metrics, access_log, audit_id, authentication, authorization, cache_control, deadline,
+    drain, flow, head_method, malformed_path, panic_recovery, request_info, write,
 };
 
 /// What the filters need to know.
@@ -69,14 +68,20 @@ impl Stack {
         }
         // Clients and logs find each other by it, so it is there whatever happens next.
         let audit_id = audit_id::of(request.headers());
+        // Whoever debugs wants to see what was asked.
+        let line = access_log::begin(&request);
         let head_only = request.method() == http::Method::HEAD;
-        let arrival = Arrival { request, peer, audit_id: audit_id.clone(), at: Instant::now() };
+        let arrival =
+            Arrival { request, peer: Arc::clone(&peer), audit_id: audit_id.clone(), at: Instant::now() };
         // A bug costs the request that met it, not the server.
         let mut response = panic_recovery::guard(&audit_id, Box::pin(self.filter(arrival))).await;
         audit_id::put_on(&mut response, &audit_id);
         // HTTP/2 does not know that the answer to HEAD has no body.
         if head_only {
             head_method::without_body(&mut response);
+        }
+        if let Some(line) = line {
+            line.end(&response, &audit_id, &peer);
         }
         response
     }
@@ -159,11 +164,6 @@ impl Stack {
                 match authorization::ask(*request, self.config.authorizer.as_ref()).await {
                     Err(refused) => *refused,
                     Ok(authorized) => {
-                        debug!(
-                            audit_id = authorized.audit_id,
-                            verb = authorized.info.verb,
-                            path = authorized.info.path
-                        );
                         // A write once begun is finished, even when its client is gone or late.
                         write::finish(Arc::clone(&self.head), authorized, permit).await
                     }

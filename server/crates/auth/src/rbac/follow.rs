@@ -153,3 +153,74 @@ impl Rbac {
 /// The revisions up to which each kind is known.
 #[derive(Clone, Copy, Debug)]
 pub struct Loaded([Revision; 4]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use apiwright_chain::{Decision, RequestInfo, User};
+    use apiwright_storage::{Change, Expect};
+    use apiwright_storage_embedded::{Embedded, Options};
+
+    const ROLE: &str = r#"{"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["list"]}]}"#;
+    const BINDING: &str =
+        r#"{"roleRef":{"kind":"Role","name":"r"},"subjects":[{"kind":"User","name":"alice"}]}"#;
+
+    async fn commit(
+        storage: &dyn Storage,
+        key: &str,
+        expect: Expect,
+        value: Option<&'static str>,
+    ) -> Revision {
+        let change =
+            value.map_or(Change::Delete, |value| Change::Put { value: value.into(), ttl_seconds: None });
+        match storage.commit(key.into(), expect, change).await.unwrap() {
+            apiwright_storage::Outcome::Done { revision, .. } => revision,
+            other @ apiwright_storage::Outcome::Mismatch { .. } => panic!("{other:?}"),
+        }
+    }
+
+    async fn until(rbac: &Rbac, expected: bool) {
+        let user = User { name: "alice".into(), ..User::default() };
+        let what = RequestInfo::parse(&http::Method::GET, "/api/v1/namespaces/ns/pods", "").unwrap();
+        for _ in 0..200 {
+            if matches!(rbac.decide(&user, &what), Decision::Allow(_)) == expected {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("it is not {expected}");
+    }
+
+    #[tokio::test]
+    async fn the_view_follows_storage() {
+        let storage: Arc<dyn Storage> = Arc::new(Embedded::memory(Options::default()));
+        let role = commit(storage.as_ref(), "/registry/roles/ns/r", Expect::Absent, Some(ROLE)).await;
+        let rbac = Arc::new(Rbac::default());
+        let loaded = rbac.load(storage.as_ref()).await.unwrap();
+        let (drainer, drain) = apiwright_chain::drain();
+        let following = tokio::spawn(Arc::clone(&rbac).follow(Arc::clone(&storage), loaded, drain));
+        until(&rbac, false).await;
+        let binding =
+            commit(storage.as_ref(), "/registry/rolebindings/ns/b", Expect::Absent, Some(BINDING)).await;
+        until(&rbac, true).await;
+        commit(storage.as_ref(), "/registry/roles/ns/r", Expect::Revision(role), None).await;
+        until(&rbac, false).await;
+        commit(storage.as_ref(), "/registry/roles/ns/r", Expect::Absent, Some(ROLE)).await;
+        until(&rbac, true).await;
+        commit(storage.as_ref(), "/registry/rolebindings/ns/b", Expect::Revision(binding), None).await;
+        until(&rbac, false).await;
+        drainer.begin();
+        following.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn reading_anew_forgets_what_is_gone() {
+        let storage: Arc<dyn Storage> = Arc::new(Embedded::memory(Options::default()));
+        let rbac = Rbac::default();
+        rbac.apply(Kind::Role, "ns/r", Some(ROLE.as_bytes()));
+        rbac.apply(Kind::RoleBinding, "ns/b", Some(BINDING.as_bytes()));
+        until(&rbac, true).await;
+        rbac.load(storage.as_ref()).await.unwrap();
+        until(&rbac, false).await;
+    }
+}
