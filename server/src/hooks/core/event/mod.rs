@@ -1,7 +1,11 @@
 //! Events, of the core group and of events.k8s.io: the same objects by other field names.
 
+mod validate;
+
 use apiwright_json::Value;
+use apiwright_meta::ErrorList;
 use apiwright_registry::Hooks;
+use apiwright_registry::hooks::WriteContext;
 
 use crate::hooks::shared::cells::{self, UNKNOWN};
 
@@ -10,6 +14,20 @@ use crate::hooks::shared::cells::{self, UNKNOWN};
 pub struct Event;
 
 impl Hooks for Event {
+    fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
+        validate::create(object, errors);
+    }
+
+    fn validate_update(
+        &self,
+        _context: WriteContext<'_>,
+        object: &Value,
+        old: &Value,
+        errors: &mut ErrorList,
+    ) {
+        validate::update(object, old, errors);
+    }
+
     fn cell(&self, column: &str, object: &Value) -> Value {
         match column {
             "Last Seen" => last_seen(object).into(),
