@@ -79,6 +79,18 @@ impl MetaVersion {
 /// # Errors
 /// 406 where no alternative of the Accept header can be served.
 pub(crate) fn output(head: &Parts, flavour: Flavour) -> Result<Output> {
+    output_where(head, flavour, |_| true)
+}
+
+/// How to answer with what is no stored object: a review or a token makes no table.
+///
+/// # Errors
+/// 406 where no alternative of the Accept header can be served.
+pub(crate) fn plain_output(head: &Parts, flavour: Flavour) -> Result<Output> {
+    output_where(head, flavour, |output| output.convert.is_none())
+}
+
+fn output_where(head: &Parts, flavour: Flavour, fits: impl Fn(&Output) -> bool) -> Result<Output> {
     let header = accept(head);
     if header.is_empty() {
         return Ok(Output {
@@ -88,7 +100,8 @@ pub(crate) fn output(head: &Parts, flavour: Flavour) -> Result<Output> {
     }
     let clauses = parse_accept(header);
     candidates(&clauses)
-        .find_map(|(clause, media)| accepted(&clause.params, media, flavour))
+        .filter_map(|(clause, media)| accepted(&clause.params, media, flavour))
+        .find(fits)
         .map(|mut output| {
             output.form.pretty |= asks_for_pretty(head);
             output
