@@ -205,7 +205,7 @@ pub enum ColumnValue {
     Path(Text, Text),
     /// Parts one after the other: literal texts and paths (path, otherwise).
     Template(Table<TemplatePart>),
-    /// The first value at this JSONPath, `.spec.conditions[?(@.type=="Ready")].status`, as the
+    /// The first value at this `JSONPath`, `.spec.conditions[?(@.type=="Ready")].status`, as the
     /// column's kind has it: what the printer columns of CRDs are.
     JsonPath(Text),
     /// A hook computes it ([`Hooks::cell`]), called with the column's name.
