@@ -24,7 +24,9 @@ use syn::{DeriveInput, parse_macro_input};
 #[proc_macro_derive(Resource, attributes(resource))]
 pub fn derive_resource(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    resource::attrs::read(&input).map_or_else(syn::Error::into_compile_error, |it| resource::expand::expand(&it)).into()
+    resource::attrs::read(&input)
+        .map_or_else(syn::Error::into_compile_error, |it| resource::expand::expand(&it))
+        .into()
 }
 
 /// Implements `apiwright_controllers::Fact` for an enum of unit variants: a closed set of values
@@ -32,7 +34,9 @@ pub fn derive_resource(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Fact)]
 pub fn derive_fact(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    fact::attrs::read(&input).map_or_else(syn::Error::into_compile_error, |it| fact::expand::expand(&it)).into()
+    fact::attrs::read(&input)
+        .map_or_else(syn::Error::into_compile_error, |it| fact::expand::expand(&it))
+        .into()
 }
 
 /// Implements `apiwright_controllers::Facts` for a struct whose fields are facts: their names and
@@ -40,5 +44,7 @@ pub fn derive_fact(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Facts)]
 pub fn derive_facts(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    facts::attrs::read(&input).map_or_else(syn::Error::into_compile_error, |it| facts::expand::expand(&it)).into()
+    facts::attrs::read(&input)
+        .map_or_else(syn::Error::into_compile_error, |it| facts::expand::expand(&it))
+        .into()
 }

@@ -39,7 +39,8 @@ fn by_default() {
 fn each_group_version() {
     let snapshot = discovery(true).snapshot();
     for source in snapshot.sources() {
-        let name = format!("{}-{}", if source.group.is_empty() { "core" } else { &source.group }, source.version);
+        let name =
+            format!("{}-{}", if source.group.is_empty() { "core" } else { &source.group }, source.version);
         let list = snapshot.api_resource_list(&source.group, &source.version).expect("a served version");
         insta::assert_snapshot!(name, to_string_pretty(&list));
     }
@@ -66,7 +67,12 @@ fn equals_the_recorded_facts() {
         let (theirs, _) = apiwright_json::decode(&text).expect("JSON");
         compare(&theirs, &ours, name, &mut faults);
     }
-    assert!(faults.is_empty(), "{} differences:\n{}", faults.len(), faults[..faults.len().min(40)].join("\n"));
+    assert!(
+        faults.is_empty(),
+        "{} differences:\n{}",
+        faults.len(),
+        faults[..faults.len().min(40)].join("\n")
+    );
 }
 
 /// The recorded documents, where they are at hand.
@@ -88,7 +94,11 @@ fn compare(theirs: &Value, ours: &Value, at: &str, faults: &mut Vec<String>) {
                     None => faults.push(format!("{at}/{key} is missing")),
                 }
             }
-            faults.extend(ours.keys().filter(|key| !theirs.contains_key(key)).map(|key| format!("{at}/{key} is ours alone")));
+            faults.extend(
+                ours.keys()
+                    .filter(|key| !theirs.contains_key(key))
+                    .map(|key| format!("{at}/{key} is ours alone")),
+            );
         }
         (Value::Array(theirs), Value::Array(ours)) => {
             if theirs.len() != ours.len() {

@@ -17,7 +17,10 @@ pub(crate) fn read(input: &DeriveInput) -> Result<Fact> {
     }
     for variant in &data.variants {
         if !matches!(variant.fields, Fields::Unit) {
-            return Err(Error::new(variant.ident.span(), "a value of a fact carries nothing: tables compare names"));
+            return Err(Error::new(
+                variant.ident.span(),
+                "a value of a fact carries nothing: tables compare names",
+            ));
         }
     }
     let variants = data.variants.iter().map(|variant| variant.ident.clone()).collect();

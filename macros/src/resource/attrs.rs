@@ -17,11 +17,9 @@ pub(crate) struct Resource {
 pub(crate) fn read(input: &DeriveInput) -> Result<Resource> {
     let (mut group, mut version, mut kind, mut plural) = (None, None, None, None);
     let mut namespaced = false;
-    let attribute = input
-        .attrs
-        .iter()
-        .find(|one| one.path().is_ident("resource"))
-        .ok_or_else(|| Error::new(input.ident.span(), "say which resource this is: #[resource(version = …, plural = …)]"))?;
+    let attribute = input.attrs.iter().find(|one| one.path().is_ident("resource")).ok_or_else(|| {
+        Error::new(input.ident.span(), "say which resource this is: #[resource(version = …, plural = …)]")
+    })?;
     attribute.parse_nested_meta(|meta| {
         if meta.path.is_ident("namespaced") {
             namespaced = true;
@@ -57,6 +55,7 @@ fn metadata(input: &DeriveInput) -> Result<Type> {
     let without = || Error::new(input.ident.span(), "a resource is a struct with a field `metadata`");
     let Data::Struct(data) = &input.data else { return Err(without()) };
     let Fields::Named(fields) = &data.fields else { return Err(without()) };
-    let field = fields.named.iter().find(|field| field.ident.as_ref().is_some_and(|ident| ident == "metadata"));
+    let field =
+        fields.named.iter().find(|field| field.ident.as_ref().is_some_and(|ident| ident == "metadata"));
     Ok(field.ok_or_else(without)?.ty.clone())
 }

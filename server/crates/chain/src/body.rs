@@ -48,7 +48,9 @@ impl http_body::Body for Body {
                 *this = Self::Empty;
                 Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))))
             }
-            Self::Stream(stream) => stream.as_mut().poll_next(cx).map(|next| next.map(|piece| piece.map(Frame::data))),
+            Self::Stream(stream) => {
+                stream.as_mut().poll_next(cx).map(|next| next.map(|piece| piece.map(Frame::data)))
+            }
         }
     }
 

@@ -75,7 +75,10 @@ pub struct BootstrapObject {
 impl ChainSpec {
     /// The server that owns a group.
     pub fn owner(&self, group: &str) -> Option<ServerKind> {
-        let named = self.servers.iter().find(|one| matches!(one.groups, Groups::Named(names) if names.contains(&group)));
+        let named = self
+            .servers
+            .iter()
+            .find(|one| matches!(one.groups, Groups::Named(names) if names.contains(&group)));
         named.or_else(|| self.servers.iter().find(|one| one.groups == Groups::Rest)).map(|one| one.kind)
     }
 }

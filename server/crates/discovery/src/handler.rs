@@ -113,7 +113,8 @@ impl DiscoveryHandler {
             Media::Protobuf => match (self.types)("io.k8s.api.apidiscovery.v2.APIGroupDiscoveryList") {
                 Some(ty) => {
                     let kind = "APIGroupDiscoveryList";
-                    let body = protobuf(&ty, &document.value, "apidiscovery.k8s.io/v2", kind).unwrap_or_default();
+                    let body =
+                        protobuf(&ty, &document.value, "apidiscovery.k8s.io/v2", kind).unwrap_or_default();
                     respond::bytes(200, AGGREGATED_PROTOBUF, body)
                 }
                 None => respond::bytes(200, AGGREGATED, document.json.clone()),
@@ -173,9 +174,10 @@ fn exists(target: &Target<'_>, snapshot: &Snapshot) -> bool {
 /// Whether any alternative asks for the aggregated document; it wins wherever it is listed.
 fn asks_for_aggregated(request: &Request) -> Option<Media> {
     let clauses = parse_accept(accept(&request.head));
-    clauses.iter().filter(|clause| is_aggregated(clause)).find_map(|clause| {
-        [Media::Json, Media::Protobuf].into_iter().find(|media| clause.matches(*media))
-    })
+    clauses
+        .iter()
+        .filter(|clause| is_aggregated(clause))
+        .find_map(|clause| [Media::Json, Media::Protobuf].into_iter().find(|media| clause.matches(*media)))
 }
 
 fn is_aggregated(clause: &Clause<'_>) -> bool {

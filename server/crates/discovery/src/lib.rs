@@ -12,6 +12,5 @@ pub mod handler;
 pub mod order;
 pub mod source;
 
-
 pub use handler::DiscoveryHandler;
 pub use source::{Discovery, Freshness, Source};

@@ -11,7 +11,12 @@ pub fn sort(sources: &mut [Arc<Source>]) {
     let priorities: Vec<(String, i32)> =
         sources.iter().map(|one| (one.group.clone(), one.group_priority)).collect();
     let priority = |group: &str| {
-        priorities.iter().filter(|(name, _)| name == group).map(|(_, priority)| *priority).max().unwrap_or_default()
+        priorities
+            .iter()
+            .filter(|(name, _)| name == group)
+            .map(|(_, priority)| *priority)
+            .max()
+            .unwrap_or_default()
     };
     sources.sort_by(|a, b| {
         Reverse(priority(&a.group))
@@ -68,11 +73,33 @@ mod tests {
     #[test]
     fn kubernetes_version_order() {
         let mut mixed = vec![
-            "foo1", "v1alpha1", "v10beta3", "v2", "v1", "v11alpha2", "v3beta1", "v12alpha1", "foo10", "v10", "v01", "v1beta",
+            "foo1",
+            "v1alpha1",
+            "v10beta3",
+            "v2",
+            "v1",
+            "v11alpha2",
+            "v3beta1",
+            "v12alpha1",
+            "foo10",
+            "v10",
+            "v01",
+            "v1beta",
         ];
         mixed.sort_by(|a, b| versions(a, b));
         let sorted = [
-            "v10", "v2", "v1", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "v1alpha1", "foo1", "foo10", "v01", "v1beta",
+            "v10",
+            "v2",
+            "v1",
+            "v10beta3",
+            "v3beta1",
+            "v12alpha1",
+            "v11alpha2",
+            "v1alpha1",
+            "foo1",
+            "foo10",
+            "v01",
+            "v1beta",
         ];
         assert_eq!(mixed, sorted);
     }

@@ -17,12 +17,24 @@ const FORMS: &[&str] = &["application/json", "application/vnd.kubernetes.protobu
 pub(crate) fn build(subject: &Subject, types: &Types) -> Value {
     let mut schemas = Schemas::default();
     let paths = match subject {
-        Subject::Root("api") => {
-            discovery(&mut schemas, types, "/api/", "getCoreAPIVersions", "core", "available API versions", "APIVersions")
-        }
-        Subject::Root(_) => {
-            discovery(&mut schemas, types, "/apis/", "getAPIVersions", "apis", "available API versions", "APIGroupList")
-        }
+        Subject::Root("api") => discovery(
+            &mut schemas,
+            types,
+            "/api/",
+            "getCoreAPIVersions",
+            "core",
+            "available API versions",
+            "APIVersions",
+        ),
+        Subject::Root(_) => discovery(
+            &mut schemas,
+            types,
+            "/apis/",
+            "getAPIVersions",
+            "apis",
+            "available API versions",
+            "APIGroupList",
+        ),
         Subject::Group(group) => {
             let name = title(group);
             let (_, tag) = identifiers(&name, "");
@@ -37,7 +49,9 @@ pub(crate) fn build(subject: &Subject, types: &Types) -> Value {
                 "APIGroup",
             )
         }
-        Subject::Version(group, version, resources) => version_paths(&mut schemas, types, group, version, resources),
+        Subject::Version(group, version, resources) => {
+            version_paths(&mut schemas, types, group, version, resources)
+        }
         Subject::CodeVersion => code_version(&mut schemas, types),
     };
     let mut info = Object::new();
@@ -160,7 +174,14 @@ fn code_version(schemas: &mut Schemas, types: &Types) -> Object {
     if let Some(ty) = types(INFO) {
         schemas.add(&ty);
     }
-    get("/version/", "getCodeVersion", "version", "get the version information for this server", INFO, &FORMS[..1])
+    get(
+        "/version/",
+        "getCodeVersion",
+        "version",
+        "get the version information for this server",
+        INFO,
+        &FORMS[..1],
+    )
 }
 
 fn get(path: &str, id: &str, tag: &str, doc: &str, definition: &str, forms: &[&str]) -> Object {

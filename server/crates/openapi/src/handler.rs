@@ -60,7 +60,10 @@ impl OpenApiHandler {
         let wished = Query::parse(request.query()).get("hash").map(ToOwned::to_owned).unwrap_or_default();
         let mut response = if !wished.is_empty() && wished != built.hash {
             with_header(empty(StatusCode::MOVED_PERMANENTLY), LOCATION, &url(path, &built.hash))
-        } else if request.header(IF_NONE_MATCH).is_some_and(|tag| tag == "*" || tag.split(',').any(|one| one.trim() == etag)) {
+        } else if request
+            .header(IF_NONE_MATCH)
+            .is_some_and(|tag| tag == "*" || tag.split(',').any(|one| one.trim() == etag))
+        {
             empty(StatusCode::NOT_MODIFIED)
         } else {
             let mut response = respond::bytes(200, "application/json", built.json.clone());

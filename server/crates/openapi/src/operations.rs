@@ -11,7 +11,8 @@ const STATUS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Status";
 const DELETE_OPTIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
 const PATCH_BODY: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";
 const FORMS: &[&str] = &["application/json", "application/vnd.kubernetes.protobuf", "application/yaml"];
-const STREAMS: &[&str] = &["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"];
+const STREAMS: &[&str] =
+    &["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"];
 const PATCHES: &[&str] = &[
     "application/apply-patch+yaml",
     "application/json-patch+json",
@@ -55,7 +56,12 @@ pub fn paths(resource: &Resource, title: &str) -> Vec<(String, Value)> {
     push(&mut out, resource, format!("{root}{object}"), object_operations(resource, &names, scope));
     for subresource in resource.subresources.iter() {
         let path = format!("{root}{object}/{}", &*subresource.name);
-        push(&mut out, resource, path.clone(), subresource_operations(resource, subresource, &names, scope, ""));
+        push(
+            &mut out,
+            resource,
+            path.clone(),
+            subresource_operations(resource, subresource, &names, scope, ""),
+        );
         if &*subresource.name == "proxy" {
             let below = subresource_operations(resource, subresource, &names, scope, "WithPath");
             push(&mut out, resource, format!("{path}/{{path}}"), below);
@@ -95,34 +101,66 @@ fn collection_operations(resource: &Resource, names: &Names, scope: &str) -> Vec
     }
     if resource.allows(Verb::Create) {
         let doc = article("create", kind);
-        let mut body = operation(names, &doc, &format!("create{}{scope}{kind}", names.id), "post", &names.gvk);
+        let mut body =
+            operation(names, &doc, &format!("create{}{scope}{kind}", names.id), "post", &names.gvk);
         body.push("requestBody", request_body(&["*/*"], &names.object, true));
-        body.push("responses", responses(&[("200", "OK"), ("201", "Created"), ("202", "Accepted")], FORMS, &names.object));
+        body.push(
+            "responses",
+            responses(&[("200", "OK"), ("201", "Created"), ("202", "Accepted")], FORMS, &names.object),
+        );
         operations.push(Operation { method: "post", parameters: [place, WRITE].concat(), body });
     }
     if resource.allows(Verb::DeleteCollection) {
         let id = format!("delete{}Collection{scope}{kind}", names.id);
-        let mut body = operation(names, &format!("delete collection of {kind}"), &id, "deletecollection", &names.gvk);
+        let mut body =
+            operation(names, &format!("delete collection of {kind}"), &id, "deletecollection", &names.gvk);
         body.push("requestBody", request_body(&["*/*"], DELETE_OPTIONS, false));
         body.push("responses", responses(&[("200", "OK")], FORMS, STATUS));
-        operations.push(Operation { method: "delete", parameters: [place, DELETE_COLLECTION].concat(), body });
+        operations.push(Operation {
+            method: "delete",
+            parameters: [place, DELETE_COLLECTION].concat(),
+            body,
+        });
     }
     operations
 }
 
 fn object_operations(resource: &Resource, names: &Names, scope: &str) -> Vec<Operation> {
     let kind = &*resource.kind;
-    let place: &[&'static str] = if scope.is_empty() { &["name", "pretty"] } else { &["name", "namespace", "pretty"] };
+    let place: &[&'static str] =
+        if scope.is_empty() { &["name", "pretty"] } else { &["name", "namespace", "pretty"] };
     let mut operations = Vec::new();
     for verb in resource.verbs.iter() {
         let id = |word: &str| format!("{word}{}{scope}{kind}", names.id);
         match verb {
-            Verb::Get => operations.push(read(names, place, &format!("read the specified {kind}"), &id("read"), &names.object, &names.gvk)),
-            Verb::Update => operations.push(replace(names, place, &format!("replace the specified {kind}"), &id("replace"), &names.object, &names.gvk)),
-            Verb::Patch => operations.push(patch(names, place, &format!("partially update the specified {kind}"), &id("patch"), &names.object, &names.gvk)),
+            Verb::Get => operations.push(read(
+                names,
+                place,
+                &format!("read the specified {kind}"),
+                &id("read"),
+                &names.object,
+                &names.gvk,
+            )),
+            Verb::Update => operations.push(replace(
+                names,
+                place,
+                &format!("replace the specified {kind}"),
+                &id("replace"),
+                &names.object,
+                &names.gvk,
+            )),
+            Verb::Patch => operations.push(patch(
+                names,
+                place,
+                &format!("partially update the specified {kind}"),
+                &id("patch"),
+                &names.object,
+                &names.gvk,
+            )),
             Verb::Delete => {
                 let answer = if resource.strategy.delete_returns_object { &names.object } else { STATUS };
-                let mut body = operation(names, &article("delete", kind), &id("delete"), "delete", &names.gvk);
+                let mut body =
+                    operation(names, &article("delete", kind), &id("delete"), "delete", &names.gvk);
                 body.push("requestBody", request_body(&["*/*"], DELETE_OPTIONS, false));
                 body.push("responses", responses(&[("200", "OK"), ("202", "Accepted")], FORMS, answer));
                 operations.push(Operation { method: "delete", parameters: [place, DELETE].concat(), body });
@@ -147,7 +185,8 @@ fn subresource_operations(
     if of.kind.ends_with("Options") {
         return connect_operations(resource, subresource, names, scope, suffix, &gvk);
     }
-    let place: &[&'static str] = if scope.is_empty() { &["name", "pretty"] } else { &["name", "namespace", "pretty"] };
+    let place: &[&'static str] =
+        if scope.is_empty() { &["name", "pretty"] } else { &["name", "namespace", "pretty"] };
     let object = definition(&of.group, &of.version, &of.kind, names, resource);
     let id = |word: &str| format!("{word}{}{scope}{kind}{name}", names.id);
     let about = &*subresource.name;
@@ -155,18 +194,67 @@ fn subresource_operations(
     for verb in subresource.verbs.iter() {
         match verb {
             Verb::Get if about == "log" => {
-                let mut body = operation(names, &format!("read {about} of the specified {kind}"), &id("read"), "get", &gvk);
-                body.push("responses", text_responses(&["application/json", "application/vnd.kubernetes.protobuf", "application/yaml", "text/plain"]));
-                let own = ["container", "follow", "insecureSkipTLSVerifyBackend", "limitBytes", "previous", "sinceSeconds", "stream", "tailLines", "timestamps"];
+                let mut body = operation(
+                    names,
+                    &format!("read {about} of the specified {kind}"),
+                    &id("read"),
+                    "get",
+                    &gvk,
+                );
+                body.push(
+                    "responses",
+                    text_responses(&[
+                        "application/json",
+                        "application/vnd.kubernetes.protobuf",
+                        "application/yaml",
+                        "text/plain",
+                    ]),
+                );
+                let own = [
+                    "container",
+                    "follow",
+                    "insecureSkipTLSVerifyBackend",
+                    "limitBytes",
+                    "previous",
+                    "sinceSeconds",
+                    "stream",
+                    "tailLines",
+                    "timestamps",
+                ];
                 operations.push(Operation { method: "get", parameters: [place, &own].concat(), body });
             }
-            Verb::Get => operations.push(read(names, place, &format!("read {about} of the specified {kind}"), &id("read"), &object, &gvk)),
-            Verb::Update => operations.push(replace(names, place, &format!("replace {about} of the specified {kind}"), &id("replace"), &object, &gvk)),
-            Verb::Patch => operations.push(patch(names, place, &format!("partially update {about} of the specified {kind}"), &id("patch"), &object, &gvk)),
+            Verb::Get => operations.push(read(
+                names,
+                place,
+                &format!("read {about} of the specified {kind}"),
+                &id("read"),
+                &object,
+                &gvk,
+            )),
+            Verb::Update => operations.push(replace(
+                names,
+                place,
+                &format!("replace {about} of the specified {kind}"),
+                &id("replace"),
+                &object,
+                &gvk,
+            )),
+            Verb::Patch => operations.push(patch(
+                names,
+                place,
+                &format!("partially update {about} of the specified {kind}"),
+                &id("patch"),
+                &object,
+                &gvk,
+            )),
             Verb::Create => {
-                let mut body = operation(names, &format!("create {about} of a {kind}"), &id("create"), "post", &gvk);
+                let mut body =
+                    operation(names, &format!("create {about} of a {kind}"), &id("create"), "post", &gvk);
                 body.push("requestBody", request_body(&["*/*"], &object, true));
-                body.push("responses", responses(&[("200", "OK"), ("201", "Created"), ("202", "Accepted")], FORMS, &object));
+                body.push(
+                    "responses",
+                    responses(&[("200", "OK"), ("201", "Created"), ("202", "Accepted")], FORMS, &object),
+                );
                 operations.push(Operation { method: "post", parameters: [place, WRITE].concat(), body });
             }
             Verb::Delete | Verb::DeleteCollection | Verb::List | Verb::Watch => {}
@@ -185,7 +273,8 @@ fn connect_operations(
     gvk: &Value,
 ) -> Vec<Operation> {
     let name = &*subresource.name;
-    let mut parameters: Vec<&'static str> = if scope.is_empty() { vec!["name"] } else { vec!["name", "namespace"] };
+    let mut parameters: Vec<&'static str> =
+        if scope.is_empty() { vec!["name"] } else { vec!["name", "namespace"] };
     parameters.extend(match name {
         "exec" => &["command", "container", "stderr", "stdin", "stdout", "tty"][..],
         "attach" => &["container", "stderr", "stdin", "stdout", "tty"],
@@ -195,8 +284,11 @@ fn connect_operations(
     if !suffix.is_empty() {
         parameters.push("{path}");
     }
-    let methods: &[&'static str] =
-        if name == "proxy" { &["delete", "get", "head", "options", "patch", "post", "put"] } else { &["get", "post"] };
+    let methods: &[&'static str] = if name == "proxy" {
+        &["delete", "get", "head", "options", "patch", "post", "put"]
+    } else {
+        &["get", "post"]
+    };
     methods
         .iter()
         .map(|method| {
@@ -211,18 +303,29 @@ fn connect_operations(
         .collect()
 }
 
-fn list_operation(resource: &Resource, names: &Names, action: &str, id: &str, place: &[&'static str]) -> Operation {
+fn list_operation(
+    resource: &Resource,
+    names: &Names,
+    action: &str,
+    id: &str,
+    place: &[&'static str],
+) -> Operation {
     let kind = &*resource.kind;
     let doc = match action {
         "list" if resource.allows(Verb::Watch) => format!("list or watch objects of kind {kind}"),
         "list" => format!("list objects of kind {kind}"),
-        "watchlist" => format!("watch individual changes to a list of {kind}. deprecated: use the 'watch' parameter with a list operation instead."),
-        _ => format!("watch changes to an object of kind {kind}. deprecated: use the 'watch' parameter with a list operation instead, filtered to a single item with the 'fieldSelector' parameter."),
+        "watchlist" => format!(
+            "watch individual changes to a list of {kind}. deprecated: use the 'watch' parameter with a list operation instead."
+        ),
+        _ => format!(
+            "watch changes to an object of kind {kind}. deprecated: use the 'watch' parameter with a list operation instead, filtered to a single item with the 'fieldSelector' parameter."
+        ),
     };
     let mut body = operation(names, &doc, id, action, &names.gvk);
     // What can be listed but not watched comes in no stream form.
     let forms = if resource.allows(Verb::Watch) { [FORMS, STREAMS].concat() } else { FORMS.to_vec() };
-    let answer = if action == "list" { &names.list } else { "io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent" };
+    let answer =
+        if action == "list" { &names.list } else { "io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent" };
     body.push("responses", responses(&[("200", "OK")], &forms, answer));
     Operation { method: "get", parameters: [place, LIST].concat(), body }
 }
@@ -233,7 +336,14 @@ fn read(names: &Names, place: &[&'static str], doc: &str, id: &str, object: &str
     Operation { method: "get", parameters: place.to_vec(), body }
 }
 
-fn replace(names: &Names, place: &[&'static str], doc: &str, id: &str, object: &str, gvk: &Value) -> Operation {
+fn replace(
+    names: &Names,
+    place: &[&'static str],
+    doc: &str,
+    id: &str,
+    object: &str,
+    gvk: &Value,
+) -> Operation {
     let mut body = operation(names, doc, id, "put", gvk);
     body.push("requestBody", request_body(&["*/*"], object, true));
     body.push("responses", responses(&[("200", "OK"), ("201", "Created")], FORMS, object));
@@ -326,7 +436,8 @@ fn names(resource: &Resource, title: &str) -> Names {
 /// `AppsV1` and `apps_v1`, from the group's title (see [`title`]) and version.
 pub fn identifiers(title: &str, version: &str) -> (String, String) {
     let mut lower = title.chars();
-    let lower = lower.next().map(|first| first.to_lowercase().chain(lower).collect::<String>()).unwrap_or_default();
+    let lower =
+        lower.next().map(|first| first.to_lowercase().chain(lower).collect::<String>()).unwrap_or_default();
     (format!("{title}{}", capital(version)), format!("{lower}_{version}"))
 }
 

@@ -214,7 +214,8 @@ fn union(union: &apiwright_schema::table::Union) -> Value {
     if !union.discriminator.is_empty() {
         entry.push("discriminator", &*union.discriminator);
     }
-    let members: Object = union.members.iter().map(|(field, value)| (&**field, Value::from(&**value))).collect();
+    let members: Object =
+        union.members.iter().map(|(field, value)| (&**field, Value::from(&**value))).collect();
     entry.push("fields-to-discriminateBy", members);
     entry.into()
 }

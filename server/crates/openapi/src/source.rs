@@ -47,8 +47,13 @@ pub struct Built {
 impl OpenApi {
     /// No group version yet.
     pub fn new(types: Types) -> Self {
-        let roots = [("api", Subject::Root("api")), ("apis", Subject::Root("apis")), ("version", Subject::CodeVersion)];
-        let documents = roots.into_iter().map(|(path, subject)| (path.to_owned(), Document::new(subject))).collect();
+        let roots = [
+            ("api", Subject::Root("api")),
+            ("apis", Subject::Root("apis")),
+            ("version", Subject::CodeVersion),
+        ];
+        let documents =
+            roots.into_iter().map(|(path, subject)| (path.to_owned(), Document::new(subject))).collect();
         Self { types, current: ArcSwap::from_pointee(documents) }
     }
 

@@ -51,7 +51,8 @@ impl Server {
             request = request.header(*name, *value);
         }
         let (head, ()) = request.body(()).expect("a request").into_parts();
-        let info = RequestInfo::parse(&method, head.uri.path(), head.uri.query().unwrap_or_default()).expect("a path");
+        let info = RequestInfo::parse(&method, head.uri.path(), head.uri.query().unwrap_or_default())
+            .expect("a path");
         let request = Request {
             head,
             body: RequestBody::Full(bytes::Bytes::copy_from_slice(body.as_bytes())),
@@ -92,7 +93,11 @@ async fn defaults_and_validation_are_what_the_spec_says() {
     );
     let (code, refused) = server.create(&BROWN.replace("\"leaves\":", "\"cups\":-1,\"leaves\":")).await;
     assert_eq!(code, 422);
-    assert!(refused.text_at(&["message"]).contains("spec.cups: Invalid value: -1: must be greater than or equal to 0"));
+    assert!(
+        refused
+            .text_at(&["message"])
+            .contains("spec.cups: Invalid value: -1: must be greater than or equal to 0")
+    );
     let (code, _) = server.create(&BROWN.replace("brown", "Not_A_Name")).await;
     assert_eq!(code, 422);
 }
@@ -108,7 +113,8 @@ async fn both_versions_show_one_object() {
     assert_eq!(object.text_at(&["order", "leaves"]), "Assam");
     assert!(object.get("spec").is_none());
     let patch = r#"{"order":{"leaves":"Sencha"}}"#;
-    let (code, _) = server.ask(Method::PATCH, &old, &[("content-type", "application/merge-patch+json")], patch).await;
+    let (code, _) =
+        server.ask(Method::PATCH, &old, &[("content-type", "application/merge-patch+json")], patch).await;
     assert_eq!(code, 200);
     let (_, object) = server.ask(Method::GET, &(TEAPOTS.to_owned() + "/brown"), &[], "").await;
     assert_eq!(object.text_at(&["spec", "leaves"]), "Sencha");
@@ -152,11 +158,16 @@ async fn tables_and_selectors_know_the_fields() {
         .map(|column| column.text_at(&["name"]))
         .collect();
     assert_eq!(columns, ["Name", "Leaves", "Poured", "Age"]);
-    let first = rows.get("rows").and_then(Value::as_array).and_then(|rows| rows.first()).and_then(|row| row.get("cells"));
+    let first = rows
+        .get("rows")
+        .and_then(Value::as_array)
+        .and_then(|rows| rows.first())
+        .and_then(|row| row.get("cells"));
     let cells: Vec<&Value> = first.and_then(Value::as_array).into_iter().flatten().take(3).collect();
     assert_eq!(cells, [&"brown".into(), &"Assam".into(), &"0/1".into()]);
 
-    let (code, list) = server.ask(Method::GET, &format!("{TEAPOTS}?fieldSelector=spec.leaves%3DSencha"), &[], "").await;
+    let (code, list) =
+        server.ask(Method::GET, &format!("{TEAPOTS}?fieldSelector=spec.leaves%3DSencha"), &[], "").await;
     assert_eq!(code, 200);
     let items = list.get("items").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     assert_eq!(items.iter().map(|item| item.text_at(&["metadata", "name"])).collect::<Vec<_>>(), ["white"]);
@@ -168,8 +179,9 @@ async fn lists_merge_by_key_under_strategic_patches_and_apply() {
     server.create(BROWN).await;
     let object = TEAPOTS.to_owned() + "/brown";
     let strategic = [("content-type", "application/strategic-merge-patch+json")];
-    let (code, merged) =
-        server.ask(Method::PATCH, &object, &strategic, r#"{"spec":{"guests":[{"name":"bob","sugar":2}]}}"#).await;
+    let (code, merged) = server
+        .ask(Method::PATCH, &object, &strategic, r#"{"spec":{"guests":[{"name":"bob","sugar":2}]}}"#)
+        .await;
     assert_eq!(code, 200);
     let names = |object: &Value| -> Vec<String> {
         let guests = object.at(&["spec", "guests"]).and_then(Value::as_array);
