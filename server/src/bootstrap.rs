@@ -9,11 +9,13 @@ use apiwright_chain::spec::BootstrapObject;
 use apiwright_json::{Duplicates, Value, decode};
 use apiwright_meta::object;
 use apiwright_meta::status::{Reason, Result};
-use apiwright_meta::Status;
+use apiwright_meta::{Status, time};
 use apiwright_registry::store::{Check, Freshness, WriteOptions};
-use apiwright_registry::{Store, catalogue::Catalogue};
+use apiwright_registry::{Resource, Store, catalogue::Catalogue};
 use apiwright_schema::decode::{ObjectKind, Source};
 use apiwright_schema::defaults::apply_defaults;
+use apiwright_schema::fieldset::Filter;
+use apiwright_schema::managed::{self, OneVersion};
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 
@@ -64,7 +66,8 @@ async fn create(
     catalogue: &Catalogue,
     store: Arc<Store>,
 ) -> Result<bool, String> {
-    let complain = |why: &dyn std::fmt::Display| format!("bootstrap object of {}: {why}: {}", spec.resource, spec.json);
+    let complain =
+        |why: &dyn std::fmt::Display| format!("bootstrap object of {}: {why}: {}", spec.resource, spec.json);
     let (mut value, _) = decode(spec.json.as_bytes()).map_err(|why| complain(&why.message))?;
     fill(&mut value, placeholders);
     let (namespace, name) = (object::namespace(&value).to_owned(), object::name(&value).to_owned());
@@ -78,14 +81,16 @@ async fn create(
     };
     let api_version = resource.api_version();
     let kind = ObjectKind { api_version: &api_version, kind: &resource.kind };
-    let decoded = apiwright_schema::decode::decode(&resource.schema, kind, value, &Duplicates::default(), Source::Json)
-        .map_err(|why| complain(&why))?;
+    let decoded =
+        apiwright_schema::decode::decode(&resource.schema, kind, value, &Duplicates::default(), Source::Json)
+            .map_err(|why| complain(&why))?;
     if !decoded.strict.is_empty() {
         return Err(complain(&decoded.strict.join(", ")));
     }
     let mut value = decoded.value;
     apply_defaults(&resource.schema, &mut value);
     resource.hooks.default(&mut value);
+    own(resource, &mut value);
     let options = WriteOptions { user: "system:apiserver".into(), ..WriteOptions::default() };
     match store.create(&options, &namespace, value, &Unchecked).await {
         Ok(_) => Ok(true),
@@ -95,11 +100,34 @@ async fn create(
     }
 }
 
+/// Notes who made the object, as for any client: the controller that makes upstream's.
+fn own(resource: &Resource, value: &mut Value) {
+    let manager = match &*resource.group {
+        "flowcontrol.apiserver.k8s.io" => "api-priority-and-fairness-config-producer-v1",
+        _ => "kube-apiserver",
+    };
+    let filter =
+        if resource.strategy.status_subresource { Filter::without(&["status"]) } else { Filter::All };
+    let request = managed::Request {
+        manager,
+        api_version: &resource.api_version(),
+        subresource: "",
+        now: &time::now(),
+        filter: &filter,
+        versions: &OneVersion,
+    };
+    managed::update(&resource.schema, None, value, &request);
+}
+
 /// Admission is for requests, not for what the server does by itself.
 pub(crate) struct Unchecked;
 
 impl Check for Unchecked {
-    fn check<'a>(&'a self, _: Option<&'a Value>, _: Option<&'a Value>) -> BoxFuture<'a, Result<(), Box<Status>>> {
+    fn check<'a>(
+        &'a self,
+        _: Option<&'a Value>,
+        _: Option<&'a Value>,
+    ) -> BoxFuture<'a, Result<(), Box<Status>>> {
         Box::pin(async { Ok(()) })
     }
 }
