@@ -25,8 +25,8 @@ use crate::issuer::IssuerPages;
 use crate::kubeconfig;
 use crate::pki::Pki;
 use crate::probes::{self, Progress};
-use crate::storage;
 use crate::services::{Ranges, Services};
+use crate::storage;
 
 /// How long requests may take to end once the drain has begun.
 const DRAIN_SECONDS_MAX: u64 = 60;
@@ -101,8 +101,10 @@ pub async fn run(config: Config) -> Result<(), String> {
     tokio::spawn(until_signal(drainer, Arc::clone(&progress), config.flags.shutdown_delay_duration)?);
     start(&config, &storage, &assembled.stores, &views, &progress, &drain, address).await?;
     tokio::spawn(async move {
-        if let Err(why) = services.repair().await {
-            warn!(why = why.message, "cannot mend services' addresses");
+        for outcome in [services.mark_ready().await, services.repair().await] {
+            if let Err(why) = outcome {
+                warn!(why = why.message, "cannot mend services' addresses");
+            }
         }
     });
     server

@@ -1,6 +1,6 @@
-//! Cluster addresses: an IPAddress object is the reservation, ServiceCIDR objects are the ranges.
+//! Cluster addresses: an `IPAddress` object is the reservation, `ServiceCIDR` objects are the ranges.
 //!
-//! Invariant: who could create the IPAddress has the address. Both kinds are read when they are
+//! Invariant: who could create the `IPAddress` has the address. Both kinds are read when they are
 //! needed, so that a changed range counts for the very next service.
 
 use std::net::IpAddr;
@@ -16,7 +16,7 @@ use apiwright_storage::Entry;
 use super::range::Range;
 use crate::bootstrap::Unchecked;
 
-/// Who makes IPAddresses: `ipaddress.kubernetes.io/managed-by`.
+/// Who makes `IPAddresses`: `ipaddress.kubernetes.io/managed-by`.
 pub(super) const MANAGER: &str = "ipallocator.k8s.io";
 /// The label that tells it.
 pub(super) const MANAGED_BY: &str = "ipaddress.kubernetes.io/managed-by";
@@ -49,7 +49,7 @@ pub(super) enum Refusal {
     OutOfRange,
     /// All are taken.
     Full,
-    /// Storage failed, or the IPAddress was refused.
+    /// Storage failed, or the `IPAddress` was refused.
     Failed(String),
 }
 
@@ -159,7 +159,7 @@ impl Addresses {
     }
 }
 
-/// Whether a ServiceCIDR gives addresses: not when it goes, nor when a controller says so.
+/// Whether a `ServiceCIDR` gives addresses: not when it goes, nor when a controller says so.
 fn is_ready(range: &Value) -> bool {
     let conditions = range.at(&["status", "conditions"]).and_then(Value::as_array);
     let ready = conditions.into_iter().flatten().find(|one| one.text_at(&["type"]) == "Ready");

@@ -12,7 +12,7 @@ use super::ports::Operation;
 /// The addresses and ports of a write under way. What was taken goes back when this is dropped.
 pub(super) struct Taken {
     addresses: Addresses,
-    taken: Vec<IpAddr>,
+    fresh: Vec<IpAddr>,
     given_up: Vec<IpAddr>,
     /// The node ports.
     pub(super) ports: Operation,
@@ -23,13 +23,13 @@ pub(super) struct Taken {
 impl Taken {
     /// Nothing yet.
     pub(super) fn new(addresses: Addresses, ports: Operation, dry_run: bool) -> Self {
-        Self { addresses, taken: Vec::new(), given_up: Vec::new(), ports, dry_run }
+        Self { addresses, fresh: Vec::new(), given_up: Vec::new(), ports, dry_run }
     }
 
     /// Notes an address that was taken.
     pub(super) fn add(&mut self, address: IpAddr) {
         if !self.dry_run {
-            self.taken.push(address);
+            self.fresh.push(address);
         }
     }
 
@@ -49,7 +49,7 @@ impl Taken {
 
 impl Held for Taken {
     fn settle(mut self: Box<Self>, fate: Fate) -> BoxFuture<'static, ()> {
-        let (taken, given_up) = (std::mem::take(&mut self.taken), std::mem::take(&mut self.given_up));
+        let (taken, given_up) = (std::mem::take(&mut self.fresh), std::mem::take(&mut self.given_up));
         let back = match fate {
             Fate::Kept => {
                 self.ports.keep();
@@ -69,7 +69,7 @@ impl Held for Taken {
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        let taken = std::mem::take(&mut self.taken);
+        let taken = std::mem::take(&mut self.fresh);
         if taken.is_empty() {
             return;
         }

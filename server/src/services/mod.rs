@@ -3,7 +3,7 @@
 //! Position: behind the store of Services, as its [`Reserve`]. A service is completed (the fields
 //! that belong together, the families), then addresses and ports are taken and written into it.
 //! Invariant: no two services have an address or a node port in common; of this, addresses are
-//! sure by their IPAddress objects and ports by this process.
+//! sure by their `IPAddress` objects and ports by this process.
 
 mod addresses;
 mod carry;
@@ -13,6 +13,7 @@ mod node_ports;
 mod ports;
 mod random;
 mod range;
+mod ready;
 mod repair;
 pub(crate) mod spec;
 
@@ -41,7 +42,7 @@ use crate::flags::values::{Cidr, PortRange};
 /// What services are given from.
 #[derive(Clone, Debug)]
 pub struct Ranges {
-    /// `--service-cluster-ip-range`: the families there are. The addresses come from ServiceCIDRs.
+    /// `--service-cluster-ip-range`: the families there are. The addresses come from `ServiceCIDRs`.
     pub addresses: Vec<Cidr>,
     /// `--service-node-port-range`.
     pub ports: PortRange,
@@ -49,7 +50,7 @@ pub struct Ranges {
 
 /// Gives services their addresses and ports.
 pub struct Services {
-    services: Arc<Store>,
+    store: Arc<Store>,
     endpoints: Arc<Store>,
     addresses: Addresses,
     families: Families,
@@ -69,7 +70,7 @@ impl Services {
         let cidrs = store("networking.k8s.io", "servicecidrs")?;
         let families = ranges.addresses.iter().map(|range| families::name(range.network.is_ipv6()));
         Some(Self {
-            services: store("", "services")?,
+            store: store("", "services")?,
             endpoints: store("", "endpoints")?,
             addresses: Addresses { records, ranges: cidrs },
             families: Families(families.collect()),
@@ -81,7 +82,7 @@ impl Services {
     /// The ports, as the stored services have them when they are first asked for.
     async fn ports(&self) -> Result<Arc<Ports>> {
         let taken = || async {
-            let taken = repair::node_ports(&self.services).await?;
+            let taken = repair::node_ports(&self.store).await?;
             Ok::<_, Box<Status>>(Arc::new(Ports::new(self.range, taken)))
         };
         self.ports.get_or_try_init(taken).await.cloned()
@@ -219,7 +220,9 @@ impl Reserve for Services {
                 addresses.give_back(address).await;
             }
             if let Some(ports) = ports {
-                node_ports::of(&service).into_iter().for_each(|port| ports.release(port));
+                for port in node_ports::of(&service) {
+                    ports.release(port);
+                }
             }
         })
     }

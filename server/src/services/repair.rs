@@ -1,7 +1,7 @@
 //! What the stored services have, found at the start; and what is lost or left over, mended.
 //!
-//! A process that ends between two writes leaves an IPAddress without a service; data of other
-//! servers may hold services without IPAddresses.
+//! A process that ends between two writes leaves an `IPAddress` without a service; data of other
+//! servers may hold services without `IPAddresses`.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::addresses::{MANAGED_BY, MANAGER, Owner, Refusal};
 use super::spec::Spec;
 use super::{Services, node_ports as ports_of};
 
-/// How old an IPAddress is before it counts as left over: its service is written after it.
+/// How old an `IPAddress` is before it counts as left over: its service is written after it.
 const LEFT_OVER_SECONDS: i64 = 60;
 
 /// The node ports that stored services have. Services without any are not decoded.
@@ -39,14 +39,14 @@ pub(super) async fn node_ports(services: &Store) -> Result<Vec<i64>> {
 }
 
 impl Services {
-    /// Makes the IPAddresses that are missing and deletes those that are left over.
+    /// Makes the `IPAddresses` that are missing and deletes those that are left over.
     ///
     /// # Errors
     /// Where storage fails.
     pub async fn repair(&self) -> Result<()> {
         self.ports().await?;
-        for entry in all(&self.services).await? {
-            let service = self.services.decode(&entry)?;
+        for entry in all(&self.store).await? {
+            let service = self.store.decode(&entry)?;
             for address in Spec::of(&service).addresses() {
                 self.mend(&service, address).await;
             }
@@ -70,7 +70,7 @@ impl Services {
         };
         match made {
             Ok(()) => {
-                tracing::info!(%address, owner.namespace, owner.name, "a service's address is noted again")
+                tracing::info!(%address, owner.namespace, owner.name, "a service's address is noted again");
             }
             Err(Refusal::Taken) => {}
             Err(why) => tracing::warn!(%address, %why, "cannot note a service's address"),
@@ -84,9 +84,9 @@ impl Services {
         let old = created.is_some_and(|created| Time::now().seconds - created.seconds > LEFT_OVER_SECONDS);
         let own = object::label(record, MANAGED_BY) == Some(MANAGER) && parent("resource") == "services";
         let Some(address) = object::name(record).parse().ok().filter(|_| own && old) else { return Ok(None) };
-        match self.services.get(parent("namespace"), parent("name"), Freshness::Latest).await {
+        match self.store.get(parent("namespace"), parent("name"), Freshness::Latest).await {
             Ok(entry) => {
-                let service = self.services.decode(&entry)?;
+                let service = self.store.decode(&entry)?;
                 Ok((!Spec::of(&service).addresses().contains(&address)).then_some(address))
             }
             Err(status) if status.reason == Some(Reason::NotFound) => Ok(Some(address)),

@@ -1,4 +1,4 @@
-//! ConfigMaps.
+//! `ConfigMaps`.
 
 use apiwright_json::{Object, Value};
 use apiwright_meta::field::quoted;
@@ -8,7 +8,7 @@ use apiwright_registry::hooks::WriteContext;
 
 use crate::hooks::shared::{cells, keys};
 
-/// The hooks of ConfigMaps.
+/// The hooks of `ConfigMaps`.
 #[derive(Debug)]
 pub struct ConfigMap;
 

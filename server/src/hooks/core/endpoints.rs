@@ -109,7 +109,9 @@ fn port_faults(port: &Value, named: bool, path: &Path, errors: &mut ErrorList) {
         name => errors.invalid_each(&path.child("name"), name, names::dns1123_label(name)),
     }
     let number = port.get("port").and_then(Value::as_i64).unwrap_or_default();
-    names::port_num(number).iter().for_each(|why| errors.invalid(path.child("port"), number, why));
+    for why in names::port_num(number) {
+        errors.invalid(path.child("port"), number, &why);
+    }
     let protocol = port.text_at(&["protocol"]);
     if !PROTOCOLS.contains(&protocol) {
         errors.not_supported(path.child("protocol"), quoted(protocol), &PROTOCOLS);

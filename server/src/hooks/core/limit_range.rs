@@ -1,4 +1,4 @@
-//! LimitRanges.
+//! `LimitRanges`.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::hooks::shared::{cells, resources};
 /// The types without a domain.
 const TYPES: &[&str] = &["Container", "PersistentVolumeClaim", "Pod"];
 
-/// The hooks of LimitRanges.
+/// The hooks of `LimitRanges`.
 #[derive(Debug)]
 pub struct LimitRange;
 

@@ -1,4 +1,4 @@
-//! Maps of data by key, in ConfigMaps and Secrets.
+//! Maps of data by key, in `ConfigMaps` and Secrets.
 
 use apiwright_json::{Object, Value};
 use apiwright_meta::{ErrorList, Path, names};

@@ -6,7 +6,7 @@ use apiwright_meta::{ErrorList, Path, names};
 
 use super::cells;
 
-/// The faults of a NodeSelector.
+/// The faults of a `NodeSelector`.
 pub fn faults(selector: &Value, path: &Path, errors: &mut ErrorList) {
     let path = path.child("nodeSelectorTerms");
     let terms = cells::items(selector, &["nodeSelectorTerms"]);

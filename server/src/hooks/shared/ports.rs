@@ -9,7 +9,9 @@ pub fn port_number_or_name(port: Option<&Value>, path: &Path, errors: &mut Error
         Some(Value::String(name)) => errors.invalid_each(path, name, names::port_name(name)),
         port => {
             let number = port.and_then(Value::as_i64).unwrap_or_default();
-            names::port_num(number).iter().for_each(|why| errors.invalid(path.clone(), number, why));
+            for why in names::port_num(number) {
+                errors.invalid(path.clone(), number, &why);
+            }
         }
     }
 }

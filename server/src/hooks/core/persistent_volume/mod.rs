@@ -1,4 +1,4 @@
-//! PersistentVolumes.
+//! `PersistentVolumes`.
 
 mod validate;
 
@@ -9,7 +9,7 @@ use apiwright_registry::hooks::WriteContext;
 
 use crate::hooks::shared::cells;
 
-/// The hooks of PersistentVolumes.
+/// The hooks of `PersistentVolumes`.
 #[derive(Debug)]
 pub struct PersistentVolume;
 

@@ -1,4 +1,4 @@
-//! What makes a PersistentVolume valid.
+//! What makes a `PersistentVolume` valid.
 
 use apiwright_json::{Object, Value};
 use apiwright_meta::field::{go_value, quoted};

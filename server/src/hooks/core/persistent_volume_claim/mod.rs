@@ -1,4 +1,4 @@
-//! PersistentVolumeClaims.
+//! `PersistentVolumeClaims`.
 
 mod validate;
 
@@ -10,7 +10,7 @@ use apiwright_registry::hooks::WriteContext;
 use super::persistent_volume::{access_modes, storage_class};
 use crate::hooks::shared::cells;
 
-/// The hooks of PersistentVolumeClaims.
+/// The hooks of `PersistentVolumeClaims`.
 #[derive(Debug)]
 pub struct PersistentVolumeClaim;
 
@@ -87,9 +87,10 @@ fn pair_sources(object: &mut Value) {
         (Some(source), None) => {
             spec.insert("dataSourceRef", source);
         }
-        (None, Some(Value::Object(mut source))) => {
-            if source.remove("namespace").is_none_or(|namespace| namespace.as_str() == Some("")) {
-                spec.insert("dataSource", source);
+        (None, Some(source)) if source.text_at(&["namespace"]).is_empty() => {
+            spec.insert("dataSource", source);
+            if let Some(source) = spec.get_mut("dataSource").and_then(Value::as_object_mut) {
+                source.remove("namespace");
             }
         }
         _ => {}

@@ -1,4 +1,4 @@
-//! What makes a PersistentVolumeClaim valid.
+//! What makes a `PersistentVolumeClaim` valid.
 
 use apiwright_json::{Object, Value};
 use apiwright_meta::field::quoted;

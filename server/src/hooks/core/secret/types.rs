@@ -116,7 +116,8 @@ mod tests {
 
     #[test]
     fn types_demand_keys() {
-        let table: &[(&str, &[(&str, &str)], &str)] = &[
+        type Case = (&'static str, &'static [(&'static str, &'static str)], &'static str);
+        let table: &[Case] = &[
             ("tls", &[("tls.crt", ""), ("tls.key", "")], "[]"),
             ("tls", &[], "[data[tls.crt]: Required value, data[tls.key]: Required value]"),
             ("basic-auth", &[("password", "")], "[]"),

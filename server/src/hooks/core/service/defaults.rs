@@ -48,8 +48,7 @@ fn set_affinity(spec: &mut Object) {
 fn set_target_port(port: &mut Value) {
     let Some(port) = port.as_object_mut() else { return };
     let absent = match port.get("targetPort") {
-        None => true,
-        Some(Value::Int(0)) => true,
+        None | Some(Value::Int(0)) => true,
         Some(Value::String(name)) => name.is_empty(),
         Some(_) => false,
     };

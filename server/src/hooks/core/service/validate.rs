@@ -236,7 +236,7 @@ fn balancer_class(spec: Spec<'_>, path: &Path, errors: &mut ErrorList) {
     let path = path.child("loadBalancerClass");
     match spec.get("loadBalancerClass").and_then(Value::as_str) {
         Some(class) if spec.is_load_balancer() => {
-            errors.invalid_each(&path, class, names::qualified_name(class))
+            errors.invalid_each(&path, class, names::qualified_name(class));
         }
         Some(_) => errors.forbidden(path, BALANCER_ONLY),
         None => {}
@@ -265,7 +265,9 @@ fn traffic(spec: Spec<'_>, path: &Path, errors: &mut ErrorList) {
     } else if port == 0 {
         errors.required(check, "");
     } else {
-        names::port_num(port).iter().for_each(|why| errors.invalid(check.clone(), port, why));
+        for why in names::port_num(port) {
+            errors.invalid(check.clone(), port, &why);
+        }
     }
     if spec.get("internalTrafficPolicy").is_none() && !spec.is_external_name() {
         errors.required(path.child("internalTrafficPolicy"), "");
