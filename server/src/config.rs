@@ -19,8 +19,8 @@ use apiwright_registry::catalogue::{Catalogue, Version};
 use apiwright_storage::Storage;
 use apiwright_transport::{Certificates, KeyPair, Tls};
 
-use crate::flags::values::{AuthorizationMode, Switch};
 use crate::flags::Flags;
+use crate::flags::values::{AuthorizationMode, Switch};
 use crate::pki::{self, Pki};
 use crate::storage;
 

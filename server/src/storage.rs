@@ -79,7 +79,8 @@ mod etcd {
         let theirs = format!("/{prefix}/");
         let ours = format!("{PREFIX}/");
         options.root = (theirs != ours).then_some(Root { ours, theirs });
-        if flags.etcd_servers.iter().any(|server| server.starts_with("https:")) || flags.etcd_cafile.is_some() {
+        if flags.etcd_servers.iter().any(|server| server.starts_with("https:")) || flags.etcd_cafile.is_some()
+        {
             options.tls = Some(tls(flags)?);
         }
         match Etcd::connect(options).await {
@@ -136,7 +137,9 @@ mod tests {
             (&["--etcd-servers=http://a:2379"], etcd("--etcd-servers")),
             (&["--storage=memory", "--etcd-prefix=/x"], Err("--etcd-prefix goes with --storage=etcd".into())),
         ] {
-            let Ok(Outcome::Start(flags)) = Flags::read(arguments.iter().copied()) else { panic!("{arguments:?}") };
+            let Ok(Outcome::Start(flags)) = Flags::read(arguments.iter().copied()) else {
+                panic!("{arguments:?}")
+            };
             assert_eq!(choose(&flags), expected, "{arguments:?}");
         }
     }

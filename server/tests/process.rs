@@ -77,10 +77,14 @@ impl Server {
         config.alpn_protocols = vec![b"h2".to_vec()];
         let stream = TcpStream::connect(("127.0.0.1", self.port)).await.expect("a connection");
         let name = ServerName::try_from("127.0.0.1").expect("a name");
-        let stream =
-            tokio_rustls::TlsConnector::from(Arc::new(config)).connect(name, stream).await.expect("a handshake");
+        let stream = tokio_rustls::TlsConnector::from(Arc::new(config))
+            .connect(name, stream)
+            .await
+            .expect("a handshake");
         let (mut sender, connection) =
-            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await.expect("HTTP/2");
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+                .await
+                .expect("HTTP/2");
         tokio::spawn(connection);
         let request = http::Request::get(format!("https://127.0.0.1{path}"))
             .header("authorization", "Bearer admintoken")
@@ -98,7 +102,10 @@ impl Server {
 }
 
 fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port()
+    std::net::TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .expect("a port")
+        .port()
 }
 
 #[tokio::test(flavor = "multi_thread")]

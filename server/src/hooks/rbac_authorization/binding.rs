@@ -142,12 +142,12 @@ mod tests {
         let role = r#""roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"r"}"#;
         #[rustfmt::skip]
         let table = [
-            ("RoleBinding", role.to_owned(), ""),
+            ("RoleBinding", role.to_owned(), "[]"),
             ("RoleBinding", r#""roleRef":{"apiGroup":"rbac.authorization.k8s.io"}"#.into(), "[roleRef.kind: Unsupported value: \"\": supported values: \"Role\", \"ClusterRole\", roleRef.name: Required value]"),
             ("ClusterRoleBinding", role.replace("ClusterRole", "Role"), "roleRef.kind: Unsupported value: \"Role\": supported values: \"ClusterRole\""),
             ("RoleBinding", role.replace("rbac.", "x."), "roleRef.apiGroup: Unsupported value: \"x.authorization.k8s.io\": supported values: \"rbac.authorization.k8s.io\""),
             ("RoleBinding", format!(r#"{role},"subjects":[{{"kind":"User","name":"u","apiGroup":"v1"}}]"#), "subjects[0].apiGroup: Unsupported value: \"v1\": supported values: \"rbac.authorization.k8s.io\""),
-            ("RoleBinding", format!(r#"{role},"subjects":[{{"kind":"ServiceAccount","name":"s"}}]"#), ""),
+            ("RoleBinding", format!(r#"{role},"subjects":[{{"kind":"ServiceAccount","name":"s"}}]"#), "[]"),
             ("ClusterRoleBinding", format!(r#"{role},"subjects":[{{"kind":"ServiceAccount","name":"s","apiGroup":"v1"}}]"#), "[subjects[0].apiGroup: Unsupported value: \"v1\": supported values: \"\", subjects[0].namespace: Required value]"),
             ("RoleBinding", format!(r#"{role},"subjects":[{{"kind":"Robot"}}]"#), "[subjects[0].name: Required value, subjects[0].kind: Unsupported value: \"Robot\": supported values: \"ServiceAccount\", \"User\", \"Group\"]"),
         ];

@@ -123,10 +123,10 @@ mod tests {
     fn what_is_wrong_with_rules() {
         #[rustfmt::skip]
         let table = [
-            ("Role", r#""rules":[{"verbs":["get"],"apiGroups":[""],"resources":["pods"]}]"#, ""),
+            ("Role", r#""rules":[{"verbs":["get"],"apiGroups":[""],"resources":["pods"]}]"#, "[]"),
             ("Role", r#""rules":[{"verbs":null}]"#, "[rules[0].verbs: Required value: verbs must contain at least one value, rules[0].apiGroups: Required value: resource rules must supply at least one api group, rules[0].resources: Required value: resource rules must supply at least one resource]"),
             ("Role", r#""rules":[{"verbs":["get"],"nonResourceURLs":["/x"]}]"#, "rules[0].nonResourceURLs: Invalid value: [\"/x\"]: namespaced rules cannot apply to non-resource URLs"),
-            ("ClusterRole", r#""rules":[{"verbs":["get"],"nonResourceURLs":["/x"]}]"#, ""),
+            ("ClusterRole", r#""rules":[{"verbs":["get"],"nonResourceURLs":["/x"]}]"#, "[]"),
             ("ClusterRole", r#""rules":[{"verbs":["get"],"nonResourceURLs":["/x"],"resources":["pods"]}]"#, "rules[0].nonResourceURLs: Invalid value: [\"/x\"]: rules cannot apply to both regular resources and non-resource URLs"),
             ("ClusterRole", r#""aggregationRule":{}"#, "aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector required if aggregationRule is non-nil"),
             ("ClusterRole", r#""aggregationRule":{"clusterRoleSelectors":[{"matchExpressions":[{"key":"a","operator":"Near"}]}]}"#, "[aggregationRule.clusterRoleSelectors[0].matchExpressions[0].operator: Invalid value: \"Near\": not a valid selector operator, aggregationRule.clusterRoleSelectors[0]: Invalid value: null: invalid label selector.]"),

@@ -21,10 +21,28 @@ pub(super) struct Index {
     subjects: HashMap<Place, Vec<Subject>>,
 }
 
-type BySubject = HashMap<Subject, Vec<Grant>>;
+/// Two maps, so that looking a name up copies nothing.
+#[derive(Default)]
+struct BySubject {
+    users: HashMap<Box<str>, Vec<Grant>>,
+    groups: HashMap<Box<str>, Vec<Grant>>,
+}
+
+impl BySubject {
+    fn of(&mut self, subject: &Subject) -> (&mut HashMap<Box<str>, Vec<Grant>>, Box<str>) {
+        match subject {
+            Subject::User(name) => (&mut self.users, name.clone()),
+            Subject::Group(name) => (&mut self.groups, name.clone()),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.users.is_empty() && self.groups.is_empty()
+    }
+}
 
 /// Whom a binding binds. Service accounts are users.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     User(Box<str>),
     Group(Box<str>),
@@ -60,9 +78,9 @@ impl Index {
         let here = if namespace.is_empty() { None } else { self.grants.get(namespace) };
         let places = [self.grants.get(""), here].into_iter().flatten();
         places.flat_map(move |bindings| {
-            let of = |subject: Subject| bindings.get(&subject).into_iter().flatten();
-            let own = of(Subject::User(user.name.as_str().into()));
-            own.chain(user.groups.iter().flat_map(move |group| of(Subject::Group(group.as_str().into()))))
+            let own = bindings.users.get(user.name.as_str()).into_iter().flatten();
+            let groups = user.groups.iter().filter_map(|group| bindings.groups.get(group.as_str()));
+            own.chain(groups.flatten())
         })
     }
 
@@ -97,7 +115,8 @@ impl Index {
             let reason =
                 format!("RBAC: allowed by {what} of {role_kind} \"{}\" to {whom}", role_ref.1).into();
             let grant = Grant { binding: name.clone(), role: role_ref.clone(), reason };
-            here.entry(subject.clone()).or_default().push(grant);
+            let (grants, name) = here.of(&subject);
+            grants.entry(name).or_default().push(grant);
             subjects.push(subject);
         }
         self.subjects.insert(place, subjects);
@@ -107,10 +126,11 @@ impl Index {
         let Some(subjects) = self.subjects.remove(place) else { return };
         let Some(here) = self.grants.get_mut(&place.0) else { return };
         for subject in subjects {
-            if let Some(grants) = here.get_mut(&subject) {
-                grants.retain(|grant| grant.binding != place.1);
-                if grants.is_empty() {
-                    here.remove(&subject);
+            let (grants, name) = here.of(&subject);
+            if let Some(own) = grants.get_mut(&name) {
+                own.retain(|grant| grant.binding != place.1);
+                if own.is_empty() {
+                    grants.remove(&name);
                 }
             }
         }
