@@ -82,7 +82,7 @@ impl Form {
         }
         let clauses = parse_accept(header);
         let (clause, media) = candidates(&clauses).find(|(clause, media)| is_plain(clause, *media))?;
-        let pretty = clause.params.iter().any(|param| *param == ("pretty", "1")) || asks_for_pretty(head);
+        let pretty = clause.params.contains(&("pretty", "1")) || asks_for_pretty(head);
         Some(Self { media, pretty })
     }
 }
@@ -128,10 +128,10 @@ pub fn parse_accept(header: &str) -> Vec<Clause<'_>> {
 /// Whether the query or a browser-like user agent asks for indented JSON.
 pub fn asks_for_pretty(head: &Parts) -> bool {
     let query = head.uri.query().unwrap_or_default();
-    if query.contains("pretty") {
-        if let Some(value) = Query::parse(query).get("pretty").filter(|value| !value.is_empty()) {
-            return matches!(value, "1" | "t" | "T" | "TRUE" | "true" | "True");
-        }
+    if query.contains("pretty")
+        && let Some(value) = Query::parse(query).get("pretty").filter(|value| !value.is_empty())
+    {
+        return matches!(value, "1" | "t" | "T" | "TRUE" | "true" | "True");
     }
     let agent = head.headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     ["curl", "Wget", "Mozilla/5.0"].iter().any(|prefix| agent.starts_with(prefix))

@@ -181,7 +181,7 @@ fn asks_for_aggregated(request: &Request) -> Option<Media> {
 }
 
 fn is_aggregated(clause: &Clause<'_>) -> bool {
-    let says = |name: &str, value: &str| clause.params.iter().any(|param| *param == (name, value));
+    let says = |name: &str, value: &str| clause.params.contains(&(name, value));
     says("g", "apidiscovery.k8s.io") && says("v", "v2") && says("as", "APIGroupDiscoveryList")
 }
 
