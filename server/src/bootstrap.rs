@@ -101,7 +101,7 @@ async fn create(
 }
 
 /// Notes who made the object, as for any client: the controller that makes upstream's.
-fn own(resource: &Resource, value: &mut Value) {
+pub(crate) fn own(resource: &Resource, value: &mut Value) {
     let manager = match &*resource.group {
         "flowcontrol.apiserver.k8s.io" => "api-priority-and-fairness-config-producer-v1",
         _ => "kube-apiserver",

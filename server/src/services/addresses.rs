@@ -14,7 +14,7 @@ use apiwright_registry::store::{DeleteOptions, Freshness, Paging, Selection, Wri
 use apiwright_storage::Entry;
 
 use super::range::Range;
-use crate::bootstrap::Unchecked;
+use crate::bootstrap::{Unchecked, own};
 
 /// Who makes `IPAddresses`: `ipaddress.kubernetes.io/managed-by`.
 pub(super) const MANAGER: &str = "ipallocator.k8s.io";
@@ -122,7 +122,9 @@ impl Addresses {
     /// # Errors
     /// Where it is another's already, or storage fails.
     pub(super) async fn record(&self, owner: Owner<'_>, address: IpAddr) -> Result<(), Refusal> {
-        let created = self.records.create(&writer(), "", ip_address(owner, address), &Unchecked).await;
+        let mut object = ip_address(owner, address);
+        own(&self.records.resource, &mut object);
+        let created = self.records.create(&writer(), "", object, &Unchecked).await;
         match created {
             Ok(_) => Ok(()),
             Err(status) if status.reason == Some(Reason::AlreadyExists) => Err(Refusal::Taken),

@@ -56,11 +56,16 @@ pub(crate) async fn read_options(
     target: Target<'_>,
 ) -> Result<DeleteOptions> {
     let bytes = body::read(body, target.server.shared.body_bytes_max).await?;
-    if bytes.is_empty() {
-        return DeleteOptions::from_query(&call.query);
+    let options = if bytes.is_empty() {
+        DeleteOptions::from_query(&call.query)?
+    } else {
+        let media = negotiate::input(&call.head)?;
+        DeleteOptions::from_body(media, &bytes, target.server.shared.catalogue)?
+    };
+    if options.to_registry().propagation.is_none() {
+        call.warnings.extend(target.resource().hooks.deletion_warning().map(str::to_owned));
     }
-    let media = negotiate::input(&call.head)?;
-    DeleteOptions::from_body(media, &bytes, target.server.shared.catalogue)
+    Ok(options)
 }
 
 /// What the registry needs to know of a deletion.

@@ -90,7 +90,7 @@ impl Deletion<'_> {
         if begin == Begin::Pending {
             return Ok(Round::Done(Deleted::Marked(entry)));
         }
-        let finalizers = deletion::finalizers_for(&object, options.propagation);
+        let finalizers = deletion::finalizers_for(hooks, &object, options.propagation);
         let held = object::finalizers(&object).next().is_some();
         if begin == Begin::Immediate && !held && finalizers.is_none() {
             return self.delete_now(entry, &old).await;
@@ -153,7 +153,8 @@ impl Deletion<'_> {
         if object::deletion_timestamp(&object).is_none() {
             object::set_deletion(&mut object, Some(&apiwright_meta::time::now()), None);
         }
-        if let Some(finalizers) = deletion::finalizers_for(&object, options.propagation) {
+        let hooks = &*self.store.resource.hooks;
+        if let Some(finalizers) = deletion::finalizers_for(hooks, &object, options.propagation) {
             object::set_finalizers(&mut object, finalizers);
         }
         Ok(match self.store_mark(entry, old, &object).await? {

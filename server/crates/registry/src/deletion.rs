@@ -100,7 +100,11 @@ pub(crate) fn mark_as_deleting(object: &mut Value, now: i64) {
 
 /// The finalizers that an object has once the garbage collector's are as the options want them;
 /// `None` where they already are.
-pub(crate) fn finalizers_for(object: &Value, propagation: Option<Propagation>) -> Option<Vec<Str>> {
+pub(crate) fn finalizers_for(
+    hooks: &dyn Hooks,
+    object: &Value,
+    propagation: Option<Propagation>,
+) -> Option<Vec<Str>> {
     let has = |which: &str| object::finalizers(object).any(|one| one == which);
     let (orphan, foreground) = match propagation {
         Some(Propagation::Orphan) => (true, false),
@@ -110,7 +114,7 @@ pub(crate) fn finalizers_for(object: &Value, propagation: Option<Propagation>) -
         None => match object::finalizers(object).find(|one| [ORPHAN, FOREGROUND].contains(one)) {
             Some(ORPHAN) => (true, false),
             Some(_) => (false, true),
-            None => (false, false),
+            None => (hooks.orphans_by_default(), false),
         },
     };
     if (orphan, foreground) == (has(ORPHAN), has(FOREGROUND)) {
@@ -156,7 +160,7 @@ mod tests {
             ("[\"foregroundDeletion\"]", Some(Propagation::Orphan), Some("orphan")),
         ] {
             let object = parsed(&format!("{{\"metadata\":{{\"finalizers\":{have}}}}}"));
-            let got = finalizers_for(&object, propagation);
+            let got = finalizers_for(&NoHooks, &object, propagation);
             let got = got.map(|list| list.join(","));
             assert_eq!(got.as_deref(), want, "{have} {propagation:?}");
         }

@@ -60,6 +60,17 @@ pub trait Hooks: Send + Sync + std::fmt::Debug + 'static {
         true
     }
 
+    /// Whether dependents stay where a deletion does not say what becomes of them: so it was before
+    /// there was a choice.
+    fn orphans_by_default(&self) -> bool {
+        false
+    }
+
+    /// What a deletion is warned of that does not say what becomes of dependents.
+    fn deletion_warning(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The grace period of a deletion, of kinds that have one; never negative.
     fn grace_period(&self, object: &Value, requested: Option<i64>) -> i64 {
         workload_grace_period(object, requested)

@@ -20,7 +20,7 @@ struct Seats(Arc<Mutex<BTreeSet<String>>>);
 
 struct Taken {
     seats: Seats,
-    taken: Option<String>,
+    fresh: Option<String>,
     given_up: Option<String>,
 }
 
@@ -41,8 +41,8 @@ impl Seats {
         {
             return Err(apiwright_meta::Status::bad_request("taken"));
         }
-        let [taken, given_up] = [new, old].map(|seat| seat.filter(|_| changed));
-        Ok(Box::new(Taken { seats: self.clone(), taken, given_up }))
+        let [fresh, given_up] = [new, old].map(|seat| seat.filter(|_| changed));
+        Ok(Box::new(Taken { seats: self.clone(), fresh, given_up }))
     }
 }
 
@@ -76,7 +76,7 @@ impl Held for Taken {
     fn settle(self: Box<Self>, fate: Fate) -> BoxFuture<'static, ()> {
         let back = match fate {
             Fate::Kept => self.given_up,
-            Fate::Failed => self.taken,
+            Fate::Failed => self.fresh,
             Fate::Unknown => None,
         };
         if let Some(seat) = back {

@@ -14,6 +14,17 @@ const TEMPLATE: &[&str] = &["spec", "template"];
 pub struct Job;
 
 impl Hooks for Job {
+    fn orphans_by_default(&self) -> bool {
+        true
+    }
+
+    fn deletion_warning(&self) -> Option<&'static str> {
+        Some(
+            "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove \
+             them or set propagationPolicy=Orphan to suppress this warning",
+        )
+    }
+
     fn default(&self, object: &mut Value) {
         if let Some(spec) = object.at_mut(&["spec"]) {
             set_defaults(spec);
