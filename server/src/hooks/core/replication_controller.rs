@@ -16,7 +16,9 @@ impl Hooks for ReplicationController {
     /// Labels and selector come from the template where they are left out.
     fn default(&self, object: &mut Value) {
         let labels = object.at(&["spec", "template", "metadata", "labels"]).cloned();
-        if let Some(labels) = labels.filter(|labels| labels.as_object().is_some_and(|labels| !labels.is_empty())) {
+        if let Some(labels) =
+            labels.filter(|labels| labels.as_object().is_some_and(|labels| !labels.is_empty()))
+        {
             if let Some(spec) = object.at_mut(&["spec"]).and_then(Value::as_object_mut) {
                 spec.entry("selector", || labels.clone());
             }
@@ -34,7 +36,13 @@ impl Hooks for ReplicationController {
         template_faults(object, errors);
     }
 
-    fn validate_update(&self, context: WriteContext<'_>, object: &Value, _old: &Value, errors: &mut ErrorList) {
+    fn validate_update(
+        &self,
+        context: WriteContext<'_>,
+        object: &Value,
+        _old: &Value,
+        errors: &mut ErrorList,
+    ) {
         if context.subresource.is_empty() {
             number_faults(object, errors);
             template_faults(object, errors);
