@@ -180,8 +180,9 @@ fn aspects(field: &Field, fact: &Value) -> Vec<(&'static str, String, String)> {
         aspects.push(("atomic map", atomic_map.to_string(), (fact["map-type"] == "atomic").to_string()));
     }
     if let Some(number) = fact["pb"].as_u64() {
-        let ours = field.proto.as_ref().map(|(number, within)| (u64::from(*number), within.is_empty()));
-        aspects.push(("protobuf number", format!("{ours:?}"), format!("{:?}", Some((number, true)))));
+        // A list may be a message of its own; then that message has the number.
+        let ours = field.proto.as_ref().map(|(number, within)| u64::from(*within.first().unwrap_or(number)));
+        aspects.push(("protobuf number", format!("{ours:?}"), format!("{:?}", Some(number))));
     }
     if fact["pointer"] == true {
         aspects.push(("pointer", field.pointer.to_string(), "true".into()));
