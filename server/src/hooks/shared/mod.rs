@@ -2,6 +2,7 @@
 
 pub mod cells;
 pub mod diff;
+pub mod faults;
 pub mod ip;
 pub mod keys;
 pub mod node_selector;

@@ -21,8 +21,24 @@ pub fn faults(selector: &Value, path: &Path, errors: &mut ErrorList) {
 /// The faults of one term.
 pub fn term_faults(term: &Value, path: &Path, errors: &mut ErrorList) {
     for (at, one) in cells::items(term, &["matchExpressions"]).iter().enumerate() {
+        let path = path.child("matchExpressions").index(at);
+        expression_faults(one, &path, errors);
+        for (at, value) in cells::items(one, &["values"]).iter().filter_map(Value::as_str).enumerate() {
+            errors.invalid_each(&path.child("values").index(at), value, names::label_value(value));
+        }
+    }
+    fields_faults(term, path, errors);
+}
+
+/// The faults of a term that is only a wish: values that no label can have are fine.
+pub fn wish_faults(term: &Value, path: &Path, errors: &mut ErrorList) {
+    for (at, one) in cells::items(term, &["matchExpressions"]).iter().enumerate() {
         expression_faults(one, &path.child("matchExpressions").index(at), errors);
     }
+    fields_faults(term, path, errors);
+}
+
+fn fields_faults(term: &Value, path: &Path, errors: &mut ErrorList) {
     for (at, one) in cells::items(term, &["matchFields"]).iter().enumerate() {
         field_faults(one, &path.child("matchFields").index(at), errors);
     }
@@ -47,9 +63,6 @@ fn expression_faults(one: &Value, path: &Path, errors: &mut ErrorList) {
     }
     let key = one.text_at(&["key"]);
     errors.invalid_each(&path.child("key"), key, names::label_key(key));
-    for (index, value) in values.iter().filter_map(Value::as_str).enumerate() {
-        errors.invalid_each(&at.index(index), value, names::label_value(value));
-    }
 }
 
 fn field_faults(one: &Value, path: &Path, errors: &mut ErrorList) {

@@ -10,6 +10,8 @@ use apiwright_registry::hooks::WriteContext;
 use super::persistent_volume::{access_modes, storage_class};
 use crate::hooks::shared::cells;
 
+pub use validate::spec_faults;
+
 /// The hooks of `PersistentVolumeClaims`.
 #[derive(Debug)]
 pub struct PersistentVolumeClaim;

@@ -16,9 +16,14 @@ const FIXED: &str = "spec is immutable after creation except resources.requests 
 
 /// The faults of any claim.
 pub(super) fn claim(object: &Value, errors: &mut ErrorList) {
-    let Some(spec) = object.get("spec") else { return };
-    let path = Path::new("spec");
-    storage::mode_faults(spec, "at least 1 access mode is required", &path, errors);
+    if let Some(spec) = object.get("spec") {
+        spec_faults(spec, &Path::new("spec"), errors);
+    }
+}
+
+/// The faults of a claim's spec, wherever it is.
+pub fn spec_faults(spec: &Value, path: &Path, errors: &mut ErrorList) {
+    storage::mode_faults(spec, "at least 1 access mode is required", path, errors);
     let selector = path.child("selector");
     errors.append(validate_label_selector(spec.get("selector"), SelectorLeniency::default(), &selector));
     let at = path.child("resources").key("storage");
@@ -26,9 +31,9 @@ pub(super) fn claim(object: &Value, errors: &mut ErrorList) {
         None => errors.required(at, ""),
         Some(amount) => storage::positive(&amount, &at, errors),
     }
-    storage::class_faults(spec, "storageClassName", &path, errors);
-    sources(spec, &path, errors);
-    storage::class_faults(spec, "volumeAttributesClassName", &path, errors);
+    storage::class_faults(spec, "storageClassName", path, errors);
+    sources(spec, path, errors);
+    storage::class_faults(spec, "volumeAttributesClassName", path, errors);
 }
 
 /// The faults of an update: those of any claim, and what may not change.

@@ -1,18 +1,6 @@
-//! Pod specs, in pods and in the templates of workloads.
+//! What a pod spec leaves out, where it hangs on other fields.
 
 use apiwright_json::{Object, Value};
-
-use super::cells;
-
-/// The names of a pod spec's containers.
-pub fn container_names(object: &Value, template: &[&str]) -> String {
-    cells::names(object, &[template, &["spec", "containers"]].concat(), "name")
-}
-
-/// The images of a pod spec's containers.
-pub fn container_images(object: &Value, template: &[&str]) -> String {
-    cells::names(object, &[template, &["spec", "containers"]].concat(), "image")
-}
 
 /// Defaults that hang on other fields of a pod spec (upstream: `SetDefaults_PodSpec`, `_Container`,
 /// `_Volume` of core/v1).

@@ -1,13 +1,22 @@
 //! Pods.
 
+mod dump;
+mod qos;
+mod resize;
+mod status;
+mod summary;
+mod update;
+mod validate;
+
 use apiwright_json::{Object, Value};
-use apiwright_meta::quantity::Quantity;
+use apiwright_meta::ErrorList;
 use apiwright_registry::Hooks;
 use apiwright_registry::hooks::WriteContext;
 
-use super::pod_status::PodSummary;
 use crate::hooks::shared::cells::{self, NONE};
 use crate::hooks::shared::pod_spec;
+use qos::qos_class;
+use summary::PodSummary;
 
 /// The hooks of Pods.
 #[derive(Debug)]
@@ -15,6 +24,9 @@ pub struct Pod;
 
 impl Hooks for Pod {
     fn default(&self, object: &mut Value) {
+        if let Some(status) = object.at_mut(&["status"]).and_then(Value::as_object_mut) {
+            status::pair_addresses(status);
+        }
         let Some(spec) = object.at_mut(&["spec"]).and_then(Value::as_object_mut) else { return };
         pod_spec::set_defaults(spec);
         spec.entry("enableServiceLinks", || true.into());
@@ -41,12 +53,46 @@ impl Hooks for Pod {
 
     fn prepare_create(&self, _context: WriteContext<'_>, object: &mut Value) {
         let class = qos_class(object);
+        at_least_a_second(object);
         if let Some(object) = object.as_object_mut() {
             let status = object.object("status");
             *status = Object::new();
             status.push("phase", "Pending");
             status.push("qosClass", class);
         }
+    }
+
+    fn prepare_update(&self, context: WriteContext<'_>, object: &mut Value, old: &Value) {
+        match context.subresource {
+            "" => at_least_a_second(object),
+            "ephemeralcontainers" => update::keep_all_but_ephemeral_containers(object, old),
+            "resize" => resize::keep_all_but_resources(object, old),
+            "status" => status::keep_what_status_may_not_change(object, old),
+            _ => {}
+        }
+    }
+
+    fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
+        validate::create(object, errors);
+    }
+
+    fn validate_update(
+        &self,
+        context: WriteContext<'_>,
+        object: &Value,
+        old: &Value,
+        errors: &mut ErrorList,
+    ) {
+        match context.subresource {
+            "status" => status::faults(object, old, errors),
+            "ephemeralcontainers" => update::ephemeral_containers(object, old, errors),
+            "resize" => resize::faults(object, old, errors),
+            _ => update::faults(object, old, errors),
+        }
+    }
+
+    fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
+        pod_spec::warnings::pod(object, old)
     }
 
     fn cell(&self, column: &str, object: &Value) -> Value {
@@ -56,6 +102,14 @@ impl Hooks for Pod {
             "Readiness Gates" => readiness_gates(object).into(),
             _ => Value::Null,
         }
+    }
+}
+
+/// A grace period below nothing is one second.
+fn at_least_a_second(object: &mut Value) {
+    let seconds = object.at_mut(&["spec", "terminationGracePeriodSeconds"]);
+    if let Some(seconds) = seconds.filter(|seconds| seconds.as_i64().is_some_and(|seconds| seconds < 0)) {
+        *seconds = 1.into();
     }
 }
 
@@ -82,41 +136,6 @@ fn copy_host_ports(container: &mut Object) {
             port.entry("hostPort", || number);
         }
     }
-}
-
-/// The quality of service that requests and limits of cpu and memory earn (upstream: `ComputePodQOS`).
-fn qos_class(object: &Value) -> &'static str {
-    let mut any = false;
-    let mut guaranteed = true;
-    let containers = cells::items(object, &["spec", "containers"]);
-    let pod = object.at(&["spec"]).filter(|spec| spec.get("resources").is_some_and(has_resources));
-    let parts: Vec<&Value> = match pod {
-        Some(spec) => vec![spec],
-        None => containers.iter().chain(cells::items(object, &["spec", "initContainers"])).collect(),
-    };
-    for part in parts {
-        for resource in ["cpu", "memory"] {
-            let request = amount(part, "requests", resource);
-            let limit = amount(part, "limits", resource);
-            any |= request.is_some() || limit.is_some();
-            guaranteed &= limit.is_some() && request == limit;
-        }
-    }
-    match (any, guaranteed) {
-        (false, _) => "BestEffort",
-        (true, true) => "Guaranteed",
-        (true, false) => "Burstable",
-    }
-}
-
-fn has_resources(resources: &Value) -> bool {
-    ["requests", "limits"].iter().any(|list| cells::count(resources, &[list]) > 0)
-}
-
-/// A resource's amount, where it is not zero.
-fn amount(part: &Value, list: &str, resource: &str) -> Option<Quantity> {
-    let text = part.at(&["resources", list, resource])?.as_str()?;
-    Quantity::parse(text).ok().filter(|amount| !amount.is_zero())
 }
 
 fn ip(object: &Value) -> String {

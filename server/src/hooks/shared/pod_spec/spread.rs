@@ -1,0 +1,85 @@
+//! How pods are spread over zones, racks and the like.
+
+use std::collections::HashSet;
+
+use apiwright_json::Value;
+use apiwright_meta::field::quoted;
+use apiwright_meta::labels::{SelectorLeniency, validate_label_selector};
+use apiwright_meta::{Path, names};
+
+use super::number;
+use super::validate::Context;
+use crate::hooks::shared::cells;
+use crate::hooks::shared::faults::Faults;
+
+/// The faults of topology spread constraints.
+pub(super) fn faults(context: &Context<'_>, path: &Path, out: &mut Faults<'_>) {
+    let constraints = cells::items(context.spec, &["topologySpreadConstraints"]);
+    let pair = |one: &Value| (one.text_at(&["topologyKey"]).to_owned(), one.text_at(&["whenUnsatisfiable"]).to_owned());
+    for (at, constraint) in constraints.iter().enumerate() {
+        let path = path.index(at);
+        let skew = number(constraint, "maxSkew").unwrap_or_default();
+        if skew <= 0 {
+            out.invalid(path.child("maxSkew"), skew, "must be greater than zero");
+        }
+        let key = constraint.text_at(&["topologyKey"]);
+        if key.is_empty() {
+            out.required(path.child("topologyKey"), "can not be empty");
+        }
+        out.declared(&path.child("whenUnsatisfiable"));
+        let own = pair(constraint);
+        if constraints[at + 1..].iter().any(|other| pair(other) == own) {
+            let shown = quoted(&format!("{{{}, {}}}", own.0, own.1));
+            out.duplicate(path.child("{topologyKey, whenUnsatisfiable}"), shown);
+        }
+        domains(constraint, &path, out);
+        out.declared(&path.child("nodeAffinityPolicy"));
+        out.declared(&path.child("nodeTaintsPolicy"));
+        label_keys(constraint, &path, out);
+        let selector = constraint.get("labelSelector");
+        out.append(validate_label_selector(selector, SelectorLeniency::default(), &path.child("labelSelector")));
+    }
+}
+
+fn domains(constraint: &Value, path: &Path, out: &mut Faults<'_>) {
+    let Some(least) = number(constraint, "minDomains") else { return };
+    let path = path.child("minDomains");
+    if least <= 0 {
+        out.invalid(path.clone(), least, "must be greater than zero");
+    }
+    let action = constraint.text_at(&["whenUnsatisfiable"]);
+    if action != "DoNotSchedule" {
+        let why = format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}");
+        out.invalid(path, least, &why);
+    }
+}
+
+fn label_keys(constraint: &Value, path: &Path, out: &mut Faults<'_>) {
+    let keys = cells::items(constraint, &["matchLabelKeys"]);
+    if keys.is_empty() {
+        return;
+    }
+    let path = path.child("matchLabelKeys");
+    if constraint.get("labelSelector").is_none() {
+        out.forbidden(path, "must not be specified when labelSelector is not set");
+        return;
+    }
+    let selected: HashSet<&str> = cells::items(constraint, &["labelSelector", "matchExpressions"])
+        .iter()
+        .map(|one| one.text_at(&["key"]))
+        .chain(
+            constraint
+                .at(&["labelSelector", "matchLabels"])
+                .and_then(Value::as_object)
+                .into_iter()
+                .flat_map(|labels| labels.keys().map(|key| key.as_str())),
+        )
+        .collect();
+    for (at, key) in keys.iter().filter_map(Value::as_str).enumerate() {
+        let path = path.index(at);
+        out.invalid_each(&path, key, names::label_key(key));
+        if selected.contains(key) {
+            out.invalid(path, quoted(key), "exists in both matchLabelKeys and labelSelector");
+        }
+    }
+}
