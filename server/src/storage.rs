@@ -64,6 +64,7 @@ async fn open_embedded(dir: &Path) -> Result<Arc<dyn Storage>, String> {
 mod etcd {
     use std::path::PathBuf;
     use std::sync::Arc;
+    use std::time::{Duration, Instant};
 
     use apiwright_storage::Storage;
     use apiwright_storage_etcd::{Etcd, Options, Root, Tls};
@@ -72,6 +73,8 @@ mod etcd {
 
     /// Under what all keys are unless `--etcd-prefix` says otherwise.
     const PREFIX: &str = "/registry";
+    /// How long a cluster may take to answer.
+    const PATIENCE: Duration = Duration::from_secs(10);
 
     pub(super) async fn open(flags: &Flags) -> Result<Arc<dyn Storage>, String> {
         let mut options = Options::new(flags.etcd_servers.iter().cloned());
@@ -83,10 +86,19 @@ mod etcd {
         {
             options.tls = Some(tls(flags)?);
         }
-        match Etcd::connect(options).await {
-            Ok(engine) => Ok(Arc::new(engine)),
-            Err(why) => Err(format!("cannot use the etcd cluster {}: {why}", flags.etcd_servers.join(","))),
+        let name = flags.etcd_servers.join(",");
+        let engine = Etcd::connect(options)
+            .await
+            .map_err(|why| format!("cannot use the etcd cluster {name}: {why}"))?;
+        // A cluster that starts together with us may need a moment.
+        let patience = Instant::now() + PATIENCE;
+        while let Err(why) = engine.health().await {
+            if Instant::now() > patience {
+                return Err(format!("cannot reach the etcd cluster {name}: {why}"));
+            }
+            tokio::time::sleep(Duration::from_millis(250)).await;
         }
+        Ok(Arc::new(engine))
     }
 
     fn tls(flags: &Flags) -> Result<Tls, String> {
