@@ -43,4 +43,4 @@ cargo fmt --all --check
 say "lints"
 cargo clippy --workspace --all-targets --all-features -- -D warnings
 say "tests"
-INSTA_CI=1 CI="${CI:-true}" cargo test --workspace --all-features
+INSTA_UPDATE=no cargo test --workspace --all-features
