@@ -1,110 +1,29 @@
-//! The workloads of apps: they hold a pod template at `spec.template` and a selector at `spec.selector`.
+//! What the workloads of apps have in common: they hold a pod template at `spec.template` and a
+//! selector at `spec.selector`.
 
 use apiwright_json::Value;
-use apiwright_meta::labels::LabelSelector;
-use apiwright_meta::{ErrorList, Path};
-use apiwright_registry::Hooks;
-use apiwright_registry::hooks::WriteContext;
+use apiwright_meta::field::go_value;
+use apiwright_meta::labels::{LabelSelector, SelectorLeniency, validate_label_selector};
+use apiwright_meta::{ErrorList, Path, names};
 
-use crate::hooks::shared::{cells, pod_spec};
+use crate::hooks::shared::faults::Faults;
+use crate::hooks::shared::pod_spec::{self, Template};
+use crate::hooks::shared::cells;
 
-/// The hooks of Deployments.
-#[derive(Debug)]
-pub struct Deployment;
-
-/// The hooks of ReplicaSets.
-#[derive(Debug)]
-pub struct ReplicaSet;
-
-/// The hooks of StatefulSets.
-#[derive(Debug)]
-pub struct StatefulSet;
-
-/// The hooks of DaemonSets.
-#[derive(Debug)]
-pub struct DaemonSet;
-
-impl Hooks for Deployment {
-    fn default(&self, object: &mut Value) {
-        set_defaults(object);
-        roll_by_quarters(object, "strategy", &[("maxUnavailable", "25%".into()), ("maxSurge", "25%".into())]);
-    }
-
-    fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
-        validate(object, errors);
-    }
-
-    fn cell(&self, column: &str, object: &Value) -> Value {
-        cell(column, object)
-    }
+/// The path of a member of the spec.
+pub(super) fn spec(member: &str) -> Path {
+    Path::new("spec").child(member)
 }
 
-impl Hooks for ReplicaSet {
-    fn default(&self, object: &mut Value) {
-        set_defaults(object);
-    }
-
-    fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
-        validate(object, errors);
-    }
-
-    fn cell(&self, column: &str, object: &Value) -> Value {
-        cell(column, object)
-    }
-}
-
-impl Hooks for StatefulSet {
-    fn default(&self, object: &mut Value) {
-        set_defaults(object);
-        roll_by_quarters(object, "updateStrategy", &[("partition", 0.into())]);
-        for claim in cells_mut(object, "volumeClaimTemplates") {
-            if let Some(claim) = claim.as_object_mut() {
-                claim.entry("apiVersion", || "v1".into());
-                claim.entry("kind", || "PersistentVolumeClaim".into());
-                claim.object("status").entry("phase", || "Pending".into());
-            }
-        }
-    }
-
-    fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
-        validate(object, errors);
-    }
-
-    fn cell(&self, column: &str, object: &Value) -> Value {
-        cell(column, object)
-    }
-}
-
-impl Hooks for DaemonSet {
-    fn default(&self, object: &mut Value) {
-        set_defaults(object);
-        roll_by_quarters(object, "updateStrategy", &[("maxUnavailable", 1.into()), ("maxSurge", 0.into())]);
-    }
-
-    fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
-        validate(object, errors);
-    }
-
-    fn cell(&self, column: &str, object: &Value) -> Value {
-        match column {
-            "Node Selector" => cells::labels(object, &["spec", "template", "spec", "nodeSelector"]).into(),
-            _ => cell(column, object),
-        }
-    }
-}
-
-fn set_defaults(object: &mut Value) {
+/// The template's computed defaults.
+pub(super) fn set_defaults(object: &mut Value) {
     if let Some(spec) = object.at_mut(&["spec", "template", "spec"]).and_then(Value::as_object_mut) {
         pod_spec::set_defaults(spec);
     }
 }
 
-fn cells_mut<'a>(object: &'a mut Value, list: &str) -> impl Iterator<Item = &'a mut Value> {
-    object.at_mut(&["spec", list]).and_then(Value::as_array_mut).into_iter().flatten()
-}
-
 /// What a rolling update leaves out.
-fn roll_by_quarters(object: &mut Value, strategy: &str, defaults: &[(&str, Value)]) {
+pub(super) fn roll_by_default(object: &mut Value, strategy: &str, defaults: &[(&str, Value)]) {
     let Some(strategy) = object.at_mut(&["spec", strategy]).and_then(Value::as_object_mut) else { return };
     if strategy.str("type") == Some("RollingUpdate") {
         let rolling = strategy.object("rollingUpdate");
@@ -114,32 +33,126 @@ fn roll_by_quarters(object: &mut Value, strategy: &str, defaults: &[(&str, Value
     }
 }
 
-/// The selector must select something, and the template's pods among it.
-fn validate(object: &Value, errors: &mut ErrorList) {
-    let path = Path::new("spec");
-    let Some(selector) = object.at(&["spec", "selector"]).filter(|selector| !selector.is_null()) else { return };
-    let Ok(parsed) = LabelSelector::from_object(selector) else { return };
-    if parsed.is_empty() {
-        errors.invalid(
-            path.child("selector"),
-            apiwright_json::to_string(selector),
-            "empty selector is invalid for deployment",
-        );
-        return;
-    }
-    let labels = object.at(&["spec", "template", "metadata", "labels"]).and_then(Value::as_object);
-    let label = |key: &str| labels.and_then(|labels| labels.str(key));
-    if !parsed.matches(label) {
-        let shown = labels.map_or_else(|| "null".to_owned(), |labels| apiwright_json::to_string(&Value::Object(labels.clone())));
-        errors.invalid(
-            path.child("template").child("metadata").child("labels"),
-            shown,
-            "`selector` does not match template `labels`",
-        );
+/// The faults of the selector, where there is one.
+pub(super) fn selector_faults(object: &Value, workload: &str, out: &mut Faults<'_>) {
+    let path = spec("selector");
+    out.declared(&path);
+    let Some(selector) = present_selector(object) else { return };
+    out.append(validate_label_selector(Some(selector), SelectorLeniency::default(), &path));
+    let is_empty =
+        cells::count(selector, &["matchLabels"]) + cells::count(selector, &["matchExpressions"]) == 0;
+    if is_empty && !out.0.iter().any(|error| error.path == path) {
+        out.invalid(path, go_value(selector), &format!("empty selector is invalid for {workload}"));
     }
 }
 
-fn cell(column: &str, object: &Value) -> Value {
+/// The selector, where it can be understood; `Err` where it cannot.
+pub(super) fn selector(object: &Value) -> Result<Option<LabelSelector>, String> {
+    present_selector(object).map(LabelSelector::from_object).transpose()
+}
+
+fn present_selector(object: &Value) -> Option<&Value> {
+    object.at(&["spec", "selector"]).filter(|selector| !selector.is_null())
+}
+
+/// The faults of a template whose pods run for ever.
+pub(super) fn template_faults(
+    object: &Value,
+    template: &Template<'_>,
+    why_unreadable: &str,
+    controller: &str,
+    out: &mut Faults<'_>,
+) {
+    match selector(object) {
+        Ok(selector) => {
+            template.must_match(selector.as_ref(), out);
+            template.faults(out);
+            pod_spec::restart_always(template, controller, out);
+        }
+        Err(_) => {
+            let shown = object.at(&["spec", "selector"]).map_or_else(String::new, go_value);
+            out.invalid(spec("selector"), shown, why_unreadable);
+        }
+    }
+}
+
+/// The selector stays as it is.
+pub(super) fn selector_is_immutable(object: &Value, old: &Value, errors: &mut ErrorList) {
+    let selector = object.at(&["spec", "selector"]);
+    if selector != old.at(&["spec", "selector"]) {
+        let shown = selector.map_or_else(|| "null".to_owned(), go_value);
+        errors.invalid(spec("selector"), shown, "field is immutable");
+    }
+}
+
+/// The faults of a number or a percentage.
+pub(super) fn int_or_percent(value: Option<&Value>, path: &Path, out: &mut Faults<'_>) {
+    match value {
+        Some(Value::String(text)) => out.invalid_each(path, text, names::percent(text)),
+        Some(Value::Int(number)) if *number < 0 => {
+            out.invalid(path.clone(), number, "must be greater than or equal to 0");
+        }
+        _ => {}
+    }
+}
+
+/// A percentage of more than all.
+pub(super) fn at_most_all(value: Option<&Value>, path: &Path, out: &mut Faults<'_>) {
+    let percent = value.and_then(Value::as_str).and_then(|text| text.strip_suffix('%'));
+    let is_more = |percent: &str| percent.parse::<i64>().is_ok_and(|percent| percent > 100);
+    if let Some(value) = value.filter(|_| percent.is_some_and(is_more)) {
+        out.invalid(path.clone(), go_value(value), "must not be greater than 100%");
+    }
+}
+
+/// Whether a number or a percentage is none.
+pub(super) fn is_zero(value: Option<&Value>) -> bool {
+    match value {
+        Some(Value::String(text)) => {
+            text.strip_suffix('%').and_then(|percent| percent.parse::<i64>().ok()).unwrap_or_default() == 0
+        }
+        Some(value) => value.as_i64().unwrap_or_default() == 0,
+        None => true,
+    }
+}
+
+/// A member of the status.
+pub(super) fn counted(object: &Value, member: &str) -> i64 {
+    object.at(&["status", member]).and_then(Value::as_i64).unwrap_or_default()
+}
+
+/// The faults of counts of the status: none is more than there are, and what is available is ready.
+pub(super) fn count_faults(object: &Value, counts: &[&str], ready: &str, errors: &mut ErrorList) {
+    let path = Path::new("status");
+    let total = counted(object, "replicas");
+    for member in counts {
+        let count = counted(object, member);
+        if count > total {
+            errors.invalid(path.child(member), count, "cannot be greater than status.replicas");
+        }
+    }
+    let available = counted(object, "availableReplicas");
+    if available > counted(object, "readyReplicas") {
+        let why = format!("cannot be greater than {ready}");
+        errors.invalid(path.child("availableReplicas"), available, &why);
+    }
+}
+
+/// Collisions are counted upwards.
+pub(super) fn collisions_stay(object: &Value, old: &Value, errors: &mut ErrorList) {
+    let count = |object: &Value| object.at(&["status", "collisionCount"]).and_then(Value::as_i64);
+    let path = Path::new("status").child("collisionCount");
+    match (count(object), count(old)) {
+        (now, Some(before)) if now.is_none_or(|now| now < before) => {
+            let shown = now.map_or_else(|| "null".into(), |now| now.to_string());
+            errors.invalid(path, shown, "cannot be decremented");
+        }
+        _ => {}
+    }
+}
+
+/// The cells of all workloads.
+pub(super) fn cell(column: &str, object: &Value) -> Value {
     match column {
         "Containers" => pod_spec::container_names(object, &["spec", "template"]).into(),
         "Images" => pod_spec::container_images(object, &["spec", "template"]).into(),

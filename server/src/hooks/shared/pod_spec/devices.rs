@@ -92,12 +92,12 @@ pub(super) fn devices(context: &Context<'_>, container: &Value, list: &Path, out
         }
         match context.volumes.get(name) {
             None => out.not_found(path.child("name"), quoted(name)),
-            Some(volume) if ["persistentVolumeClaim", "ephemeral"].iter().all(|one| volume.get(one).is_none()) => {
+            Some(false) => {
                 let why =
                     "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode";
                 out.invalid(path.child("name"), quoted(name), why);
             }
-            Some(_) => {}
+            Some(true) => {}
         }
         out.declared(&path.child("devicePath"));
         if paths.contains(seen_at) {

@@ -1,6 +1,6 @@
 //! Templates of pods, in workloads.
 
-use apiwright_json::{Object, Value};
+use apiwright_json::Value;
 use apiwright_meta::field::{go_value, quoted};
 use apiwright_meta::labels::{LabelSelector, validate_labels};
 use apiwright_meta::object::validate_annotations;
@@ -16,6 +16,8 @@ pub struct Template<'a> {
     pub template: &'a Value,
     /// Its path: `spec.template`.
     pub path: Path,
+    /// Claims that its pods get volumes of.
+    pub claims: &'a [Value],
 }
 
 impl<'a> Template<'a> {
@@ -26,7 +28,7 @@ impl<'a> Template<'a> {
 
     /// A template at a path; an empty one where there is none.
     pub fn at(template: Option<&'a Value>, path: Path) -> Self {
-        Self { template: template.unwrap_or(&Value::Null), path }
+        Self { template: template.unwrap_or(&Value::Null), path, claims: &[] }
     }
 
     /// The faults of the template.
@@ -39,23 +41,25 @@ impl<'a> Template<'a> {
             out.append(validate_annotations(annotations, &self.path.child("annotations")));
         }
         let spec = self.path.child("spec");
-        faults(self.template.get("spec").unwrap_or(&Value::Null), Owner::Template, &spec, out);
+        let owner = Owner::Template(self.claims);
+        faults(self.template.get("spec").unwrap_or(&Value::Null), owner, &spec, out);
         if !cells::items(self.template, &["spec", "ephemeralContainers"]).is_empty() {
             let why = "ephemeral containers not allowed in pod template";
             out.forbidden(spec.child("ephemeralContainers"), why);
         }
     }
 
-    /// Says that a selector must match the template's labels, if it does not.
-    pub fn must_match(&self, selector: &LabelSelector, out: &mut Faults<'_>) {
-        let labels = object::metadata(self.template).get("labels");
-        let of_pod = labels.and_then(Value::as_object);
-        if selector.is_empty() || !selector.matches(|key| of_pod.and_then(|labels| labels.str(key))) {
-            let none = Value::Null;
-            let shown = go_value(labels.filter(|_| of_pod.is_some_and(|labels: &Object| !labels.is_empty())).unwrap_or(&none));
-            let path = self.path.child("metadata").child("labels");
-            out.invalid(path, shown, "`selector` does not match template `labels`");
+    /// Says that a selector must match the template's labels, if it does not; no selector matches none.
+    pub fn must_match(&self, selector: Option<&LabelSelector>, out: &mut Faults<'_>) {
+        let labels = object::metadata(self.template).get("labels").and_then(Value::as_object);
+        let label = |key: &str| labels.and_then(|labels| labels.str(key));
+        if selector.is_some_and(|selector| selector.is_empty() || selector.matches(label)) {
+            return;
         }
+        let labels = labels.filter(|labels| !labels.is_empty());
+        let shown = labels.map_or(Value::Null, |labels| Value::Object(labels.clone()));
+        let path = self.path.child("metadata").child("labels");
+        out.invalid(path, go_value(&shown), "`selector` does not match template `labels`");
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use apiwright_json::Value;
 use apiwright_meta::field::quoted;
 use apiwright_meta::labels::validate_labels;
-use apiwright_meta::{Path, names};
+use apiwright_meta::{Path, names, object};
 
 use super::{
     claims, containers, flag, network, number, requirements, scheduling, security, spread, volumes, windows,
@@ -18,16 +18,16 @@ use crate::hooks::shared::faults::Faults;
 pub enum Owner<'a> {
     /// A pod of this name.
     Pod(&'a str),
-    /// A template of pods.
-    Template,
+    /// A template of pods that get volumes of these claims.
+    Template(&'a [Value]),
 }
 
 /// A pod spec and what its parts refer to.
 pub(super) struct Context<'a> {
     pub(super) spec: &'a Value,
     pub(super) owner: Owner<'a>,
-    /// The volumes by name.
-    pub(super) volumes: HashMap<&'a str, &'a Value>,
+    /// The volumes by name, and whether a claim is behind them.
+    pub(super) volumes: HashMap<&'a str, bool>,
     /// The names of the resource claims.
     pub(super) claims: Vec<&'a str>,
     /// How long the containers get to end.
@@ -38,7 +38,13 @@ pub(super) struct Context<'a> {
 
 impl<'a> Context<'a> {
     fn of(spec: &'a Value, owner: Owner<'a>) -> Self {
+        let claimed = match owner {
+            Owner::Pod(_) => &[],
+            Owner::Template(claims) => claims,
+        };
         let volumes = cells::items(spec, &["volumes"]).iter();
+        let has_claim =
+            |volume: &Value| ["persistentVolumeClaim", "ephemeral"].iter().any(|one| volume.get(one).is_some());
         let mut claims: Vec<&str> =
             cells::items(spec, &["resourceClaims"]).iter().map(|claim| claim.text_at(&["name"])).collect();
         claims.retain(|name| !name.is_empty());
@@ -47,7 +53,10 @@ impl<'a> Context<'a> {
         Self {
             spec,
             owner,
-            volumes: volumes.map(|volume| (volume.text_at(&["name"]), volume)).collect(),
+            volumes: volumes
+                .map(|volume| (volume.text_at(&["name"]), has_claim(volume)))
+                .chain(claimed.iter().map(|claim| (object::name(claim), true)))
+                .collect(),
             claims,
             grace_period: number(spec, "terminationGracePeriodSeconds"),
             host_users: spec.get("hostUsers").and_then(Value::as_bool).unwrap_or(true),
