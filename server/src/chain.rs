@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiwright_admission::{Admission, Objects, Permits, Plugin};
+use apiwright_admission::{Tolerations, Admission, Objects, Permits, Plugin};
 use apiwright_aggregator::Aggregator;
 use apiwright_apiextensions::ApiExtensions;
 use apiwright_chain::pages::{Index, NotFound};
@@ -58,6 +58,10 @@ pub struct Parts {
     pub enable_admission_plugins: Vec<String>,
     /// `--disable-admission-plugins`.
     pub disable_admission_plugins: Vec<String>,
+    /// `--default-not-ready-toleration-seconds` and its twin.
+    pub tolerations: Tolerations,
+    /// `--event-ttl`: when what expires at all (events) does.
+    pub event_ttl: Duration,
     /// `--min-request-timeout`: the shortest time after which a watch ends by itself.
     pub watch_timeout_min: Duration,
     /// Where clients reach this server, `host:port`.
@@ -94,7 +98,7 @@ impl Stores {
 pub fn assemble(parts: Parts) -> Result<Assembled, String> {
     let (catalogue, chain) = (parts.catalogue, parts.chain);
     let versions: Vec<(&'static Version, Vec<Arc<Resource>>)> =
-        all_versions(catalogue).filter(|version| (parts.serves)(version)).map(|version| (version, version.shared())).collect();
+        all_versions(catalogue).filter(|version| (parts.serves)(version)).map(|version| (version, resources(version, parts.event_ttl))).collect();
     let stores = stores(catalogue, &versions, &parts.storage, &parts.reserves);
     let admission = admission(&stores, &parts)?;
     let shared = Arc::new(Shared {
@@ -162,6 +166,16 @@ fn groups<'a>(
     server
 }
 
+/// The resources of a version, with the time to live that the operator wants.
+fn resources(version: &Version, event_ttl: Duration) -> Vec<Arc<Resource>> {
+    let mut resources = version.shared();
+    for resource in resources.iter_mut().filter(|one| one.storage.ttl_seconds > 0) {
+        let seconds = u32::try_from(event_ttl.as_secs()).unwrap_or(u32::MAX);
+        Arc::make_mut(resource).storage.ttl_seconds = seconds;
+    }
+    resources
+}
+
 fn stores(
     catalogue: &'static Catalogue,
     versions: &[(&'static Version, Vec<Arc<Resource>>)],
@@ -192,7 +206,7 @@ fn admission(stores: &Stores, parts: &Parts) -> Result<Admission, String> {
     let objects = Objects::new(stores.0.values().map(|store| Store::new(Arc::clone(&store.resource), Arc::clone(&store.storage))));
     let permits: Arc<dyn Permits> = Arc::new(AuthorizerPermits(Arc::clone(&parts.authorizer)));
     Admission::choose(
-        apiwright_admission::built_in(&objects, &permits),
+        apiwright_admission::built_in(&objects, &permits, parts.tolerations),
         parts.chain.admission.iter().map(|plugin| (plugin.name, plugin.default)),
         &parts.enable_admission_plugins,
         &parts.disable_admission_plugins,

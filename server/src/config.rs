@@ -81,6 +81,7 @@ impl Config {
         let (signing_key, account_keys) = account_keys(&flags, &pki)?;
         let tls = Tls::new(certificates.load()?, &client_authority.certificates())
             .map_err(|error| format!("cannot use the serving certificate: {error}"))?;
+        check_proxy_client(&flags)?;
         let cors = match flags.cors_allowed_origins.as_slice() {
             [] => None,
             origins => Some(Cors::new(origins).map_err(|why| format!("--cors-allowed-origins: {why}"))?),
@@ -248,6 +249,15 @@ fn own_names(flags: &Flags) -> (Vec<String>, Vec<IpAddr>) {
         }
     }
     (names, addresses)
+}
+
+/// The certificate for calls to aggregated API servers is checked now, not at the first call.
+fn check_proxy_client(flags: &Flags) -> Result<(), String> {
+    let (Some(certificate), Some(key)) = (&flags.proxy_client_cert_file, &flags.proxy_client_key_file) else {
+        return Ok(());
+    };
+    let pair = KeyPair { certificate: certificate.clone(), key: key.clone(), names: Vec::new() };
+    Certificates::load(&pair, &[]).map(|_| ()).map_err(|error| format!("--proxy-client-cert-file: {error}"))
 }
 
 fn serving_certificates(flags: &Flags, pki: &Pki) -> ServingCertificates {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
+use apiwright_admission::Tolerations;
 use apiwright_auth::Rbac;
 use apiwright_auth::rbac::Escalation;
 use apiwright_chain::{Drain, Drainer, drain};
@@ -77,6 +78,11 @@ pub async fn run(config: Config) -> Result<(), String> {
         checks: vec![Arc::new(Escalation::new(Arc::clone(&views.rbac), Arc::clone(&authorizer)))],
         enable_admission_plugins: config.flags.enable_admission_plugins.clone(),
         disable_admission_plugins: config.flags.disable_admission_plugins.clone(),
+        tolerations: Tolerations {
+            not_ready: config.flags.default_not_ready_toleration_seconds,
+            unreachable: config.flags.default_unreachable_toleration_seconds,
+        },
+        event_ttl: config.flags.event_ttl,
         watch_timeout_min: Duration::from_secs(config.flags.min_request_timeout),
         address: config.advertised(address).to_string(),
         pages: vec![

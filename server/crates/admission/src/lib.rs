@@ -17,5 +17,5 @@ pub use attributes::{Attributes, Operation, User};
 pub use objects::Objects;
 pub use permits::{Ask, Permits};
 pub use plugin::Plugin;
-pub use plugins::built_in;
+pub use plugins::{Tolerations, built_in};
 pub use warnings::Warnings;

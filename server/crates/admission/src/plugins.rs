@@ -25,8 +25,14 @@ mod storage_object_in_use_protection;
 mod taint_nodes_by_condition;
 mod values;
 
+pub use default_toleration_seconds::Tolerations;
+
 /// Every plugin that is compiled in.
-pub fn built_in(objects: &Objects, permits: &Arc<dyn Permits>) -> Vec<Arc<dyn Plugin>> {
+pub fn built_in(
+    objects: &Objects,
+    permits: &Arc<dyn Permits>,
+    tolerations: Tolerations,
+) -> Vec<Arc<dyn Plugin>> {
     let objects = || objects.clone();
     let permits = || Arc::clone(permits);
     vec![
@@ -36,7 +42,7 @@ pub fn built_in(objects: &Objects, permits: &Arc<dyn Permits>) -> Vec<Arc<dyn Pl
         Arc::new(service_account::ServiceAccount::new(objects())),
         Arc::new(pod_security::PodSecurity::new(objects())),
         Arc::new(priority::Priority::new(objects())),
-        Arc::new(default_toleration_seconds::DefaultTolerationSeconds),
+        Arc::new(default_toleration_seconds::DefaultTolerationSeconds(tolerations)),
         Arc::new(default_class::DefaultClass::of_storage(objects())),
         Arc::new(storage_object_in_use_protection::StorageObjectInUseProtection),
         Arc::new(persistent_volume_claim_resize::PersistentVolumeClaimResize::new(objects())),

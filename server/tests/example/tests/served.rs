@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apiwright::chain::{Parts, assemble};
+use apiwright_admission::Tolerations;
 use apiwright_auth::{Authorization, Mode};
 use apiwright_chain::request::RequestBody;
 use apiwright_chain::{Authorized, Delegate, Request, RequestInfo, User, drain};
@@ -36,6 +37,8 @@ impl Server {
             checks: Vec::new(),
             enable_admission_plugins: Vec::new(),
             disable_admission_plugins: Vec::new(),
+            tolerations: Tolerations::default(),
+            event_ttl: Duration::from_secs(3600),
             watch_timeout_min: Duration::from_secs(60),
             address: "127.0.0.1:6443".into(),
             pages: Vec::new(),

@@ -1,4 +1,4 @@
-//! `DefaultTolerationSeconds`: pods tolerate nodes that are not ready or unreachable for five minutes.
+//! `DefaultTolerationSeconds`: pods tolerate nodes that are not ready or unreachable for a while.
 
 use apiwright_json::{Object, Value};
 use apiwright_meta::status::Result;
@@ -9,11 +9,23 @@ use super::values::{array_at, text};
 use crate::attributes::{Attributes, Operation};
 use crate::plugin::Plugin;
 
-const TAINTS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
-const SECONDS: i64 = 300;
+/// For how many seconds pods stay that do not say.
+#[derive(Clone, Copy, Debug)]
+pub struct Tolerations {
+    /// On a node that is not ready.
+    pub not_ready: i64,
+    /// On a node that cannot be reached.
+    pub unreachable: i64,
+}
+
+impl Default for Tolerations {
+    fn default() -> Self {
+        Self { not_ready: 300, unreachable: 300 }
+    }
+}
 
 /// The plugin.
-pub(crate) struct DefaultTolerationSeconds;
+pub(crate) struct DefaultTolerationSeconds(pub(crate) Tolerations);
 
 impl Plugin for DefaultTolerationSeconds {
     fn name(&self) -> &'static str {
@@ -31,30 +43,34 @@ impl Plugin for DefaultTolerationSeconds {
         _old: Option<&'a Value>,
     ) -> BoxFuture<'a, Result<()>> {
         if let Some(pod) = object {
-            tolerate(pod);
+            tolerate(pod, self.0);
         }
         async { Ok(()) }.boxed()
     }
 }
 
-fn tolerate(pod: &mut Value) {
+fn tolerate(pod: &mut Value, tolerations: Tolerations) {
     let has = |taint: &str| {
         let list = pod.at(&["spec", "tolerations"]).and_then(Value::as_array);
         list.into_iter().flatten().any(|one| {
             ["", taint].contains(&text(one, "key")) && ["", "NoExecute"].contains(&text(one, "effect"))
         })
     };
-    let missing: Vec<&str> = TAINTS.into_iter().filter(|taint| !has(taint)).collect();
+    let taints = [
+        ("node.kubernetes.io/not-ready", tolerations.not_ready),
+        ("node.kubernetes.io/unreachable", tolerations.unreachable),
+    ];
+    let missing: Vec<(&str, i64)> = taints.into_iter().filter(|(taint, _)| !has(taint)).collect();
     if missing.is_empty() {
         return;
     }
     let list = array_at(pod, &["spec"], "tolerations");
-    list.extend(missing.into_iter().map(|taint| {
+    list.extend(missing.into_iter().map(|(taint, seconds)| {
         let mut toleration = Object::with_capacity(4);
         toleration.push("key", taint);
         toleration.push("operator", "Exists");
         toleration.push("effect", "NoExecute");
-        toleration.push("tolerationSeconds", SECONDS);
+        toleration.push("tolerationSeconds", seconds);
         Value::Object(toleration)
     }));
 }
@@ -62,6 +78,8 @@ fn tolerate(pod: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const TAINTS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
 
     #[test]
     fn what_is_tolerated_already() {
@@ -79,7 +97,7 @@ mod tests {
             ),
         ] {
             let mut pod = apiwright_json::decode(given.as_bytes()).unwrap().0;
-            tolerate(&mut pod);
+            tolerate(&mut pod, Tolerations::default());
             assert_eq!(apiwright_json::to_string(pod.at(&["spec", "tolerations"]).unwrap()), want);
         }
     }
