@@ -1,13 +1,27 @@
 //! Jobs.
 
-use apiwright_json::{Object, Value};
-use apiwright_meta::object;
+mod change;
+mod failure_policy;
+mod indexes;
+mod status;
+mod success_policy;
+mod validate;
+
+use apiwright_json::Value;
+use apiwright_meta::{ErrorList, object};
 use apiwright_registry::Hooks;
 use apiwright_registry::hooks::WriteContext;
 
+use crate::hooks::shared::pod_spec::warnings;
 use crate::hooks::shared::{cells, pod_spec};
 
+pub(super) use validate::spec_faults;
+
 const TEMPLATE: &[&str] = &["spec", "template"];
+const UID: &str = "batch.kubernetes.io/controller-uid";
+const JOB_NAME: &str = "batch.kubernetes.io/job-name";
+const OLD_UID: &str = "controller-uid";
+const OLD_JOB_NAME: &str = "job-name";
 
 /// The hooks of Jobs.
 #[derive(Debug)]
@@ -39,23 +53,37 @@ impl Hooks for Job {
     /// Pods are told from those of other jobs by the job's uid, unless the selector is manual.
     fn prepare_create(&self, _context: WriteContext<'_>, job: &mut Value) {
         let manual = job.at(&["spec", "manualSelector"]).and_then(Value::as_bool).unwrap_or_default();
-        if manual {
-            return;
+        if !manual {
+            select_by_uid(job);
         }
-        let (name, uid) = (object::name(job).to_owned(), object::uid(job).to_owned());
-        let Some(spec) = job.at_mut(&["spec"]).and_then(Value::as_object_mut) else { return };
-        let labels = spec.object("template").object("metadata").object("labels");
-        for (key, value) in [
-            ("batch.kubernetes.io/controller-uid", &uid),
-            ("batch.kubernetes.io/job-name", &name),
-            ("controller-uid", &uid),
-            ("job-name", &name),
-        ] {
-            labels.insert(key, value.as_str());
+        // A job without labels of its own has those of its pods, with what was added to them.
+        let labels = job.at(&["spec", "template", "metadata", "labels"]).cloned();
+        if let Some(labels) = labels
+            && object::labels(job).all(|(key, value)| labels.text_at(&[key]) == value)
+        {
+            object::set(job, "labels", labels);
         }
-        labels.sort();
-        let selector = Object::from_iter([("batch.kubernetes.io/controller-uid", uid.as_str())]);
-        spec.insert("selector", Object::from_iter([("matchLabels", selector)]));
+    }
+
+    fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
+        validate::job(object, errors);
+    }
+
+    fn validate_update(
+        &self,
+        context: WriteContext<'_>,
+        object: &Value,
+        old: &Value,
+        errors: &mut ErrorList,
+    ) {
+        match context.subresource {
+            "status" => status::faults(object, old, errors),
+            _ => change::faults(object, old, errors),
+        }
+    }
+
+    fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
+        warnings::template(object, old, TEMPLATE)
     }
 
     fn cell(&self, column: &str, object: &Value) -> Value {
@@ -81,11 +109,28 @@ pub(super) fn set_defaults(spec: &mut Value) {
     spec.entry("parallelism", || 1.into());
     let per_index = spec.contains_key("backoffLimitPerIndex");
     spec.entry("backoffLimit", || if per_index { i32::MAX.into() } else { 6.into() });
+    spec.entry("completionMode", || "NonIndexed".into());
+    spec.entry("suspend", || false.into());
+    spec.entry("manualSelector", || false.into());
     let failure_policy = spec.contains_key("podFailurePolicy");
     spec.entry("podReplacementPolicy", || if failure_policy { "Failed" } else { "TerminatingOrFailed" }.into());
     if let Some(pod) = spec.object("template").get_mut("spec").and_then(Value::as_object_mut) {
         pod_spec::set_defaults(pod);
     }
+}
+
+/// Labels the pods with the job's name and uid, and selects them by the uid.
+fn select_by_uid(job: &mut Value) {
+    let (name, uid) = (object::name(job).to_owned(), object::uid(job).to_owned());
+    let Some(spec) = job.at_mut(&["spec"]).and_then(Value::as_object_mut) else { return };
+    let labels = spec.object("template").object("metadata").object("labels");
+    for (key, value) in [(JOB_NAME, &name), (OLD_JOB_NAME, &name), (UID, &uid), (OLD_UID, &uid)] {
+        labels.entry(key, || value.as_str().into());
+    }
+    labels.sort();
+    let selected = spec.object("selector").object("matchLabels");
+    selected.entry(UID, || uid.as_str().into());
+    selected.sort();
 }
 
 fn status(job: &Value) -> &'static str {
