@@ -18,6 +18,7 @@ pub mod request;
 pub mod respond;
 pub mod server;
 pub mod spec;
+pub mod upload;
 pub mod user;
 pub mod version;
 
@@ -32,4 +33,5 @@ pub use permit::{Authorized, Authorizer, Decision};
 pub use query::Query;
 pub use request::Request;
 pub use server::{Drain, Drainer, Link, Server, drain};
+pub use upload::Upload;
 pub use user::User;

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use hyper::body::Incoming;
-
 use crate::info::RequestInfo;
+use crate::upload::Upload;
 use crate::user::User;
 
 /// One request, as the filters left it.
@@ -29,7 +28,7 @@ pub struct Request {
 /// A request body: from the wire, or given by this process.
 pub enum RequestBody {
     /// From the wire.
-    Incoming(Incoming),
+    Incoming(Upload),
     /// Given.
     Full(bytes::Bytes),
 }

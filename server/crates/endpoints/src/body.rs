@@ -1,5 +1,6 @@
 //! Reading request bodies, as far as they may be long.
 
+use apiwright_chain::Upload;
 use apiwright_chain::request::RequestBody;
 use apiwright_meta::Status;
 use apiwright_meta::status::{Reason, Result};
@@ -24,7 +25,7 @@ pub(crate) async fn read(body: RequestBody, limit: usize) -> Result<Bytes> {
 }
 
 /// Keeps the one piece that most bodies come in, and copies only where there are more.
-async fn collect(mut body: hyper::body::Incoming, limit: usize) -> Result<Bytes> {
+async fn collect(mut body: Upload, limit: usize) -> Result<Bytes> {
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use apiwright_auth::Authentication;
 use apiwright_chain::request::RequestBody;
-use apiwright_chain::{Authorizer, Delegate, Drain, Peer, Request, Response, respond};
+use apiwright_chain::{Authorizer, Delegate, Drain, Peer, Request, Response, Upload, respond};
 use hyper::body::Incoming;
 
 use crate::impersonation::Impersonation;
@@ -95,6 +95,7 @@ impl Stack {
         };
         let counted = self.config.metrics.begin(&info, arrival.at);
         let (head, body) = arrival.request.into_parts();
+        let body = RequestBody::Incoming(Upload::new(body));
         let long_running = info.is_long_running();
         // A request that nobody waits for any more is given up; watches are waited for.
         let deadline = match deadline::of(&head, long_running, arrival.at, self.config.request_timeout) {
@@ -107,7 +108,7 @@ impl Stack {
         };
         let request = Box::new(Request {
             head,
-            body: RequestBody::Incoming(body),
+            body,
             info,
             user: Arc::default(),
             audit_id: arrival.audit_id,
