@@ -26,6 +26,7 @@ impl Store {
         namespace: &str,
         object: &mut Value,
     ) -> Result<()> {
+        self.hollow(object);
         object::set_deletion(object, None, None);
         object::set(object, "selfLink", Value::Null);
         object::set_creation_timestamp(object, &apiwright_meta::time::now());
@@ -48,6 +49,13 @@ impl Store {
         Ok(())
     }
 
+    /// Storage does not tell empty lists of built-in kinds from none.
+    fn hollow(&self, object: &mut Value) {
+        if !self.resource.is_custom() {
+            apiwright_schema::decode::hollow(&self.resource.schema, object);
+        }
+    }
+
     /// Makes an object ready to replace `old`: what an update may not change is as it was.
     pub(crate) fn prepare_update(
         &self,
@@ -56,6 +64,7 @@ impl Store {
         object: &mut Value,
         old: &Value,
     ) -> Result<()> {
+        self.hollow(object);
         metadata::match_namespace(object, self.namespace_of(namespace))?;
         metadata::copy(object, old, "generation");
         self.separate(&write.subresource, object, old);

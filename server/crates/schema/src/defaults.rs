@@ -188,7 +188,7 @@ mod tests {
                 field("nullable", string()).pointer().nullable().fill("\"z\""),
             ],
         );
-        let all = r#""kept":null,"service":"","number":3,"truth":false,"set":{"a":"","b":7},"plain":{"a":"y","b":7}"#;
+        let all = r#""kept":[],"service":"","number":3,"truth":false,"set":{"a":"","b":7},"plain":{"a":"y","b":7}"#;
         for (body, want) in [
             ("{}", format!(r#"{{"list":["x"],{all},"quoted":"a\"b","nullable":"z"}}"#)),
             (

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
-use crate::decode::omission;
+use crate::decode::{hollow, omission};
 use crate::proto;
 use crate::{Node, Shape, Struct};
 
@@ -27,6 +27,8 @@ pub(crate) struct Facts {
     pub(crate) deep_defaults: Box<[u16]>,
     /// Fields with rules, of their own or below.
     pub(crate) ruled: Box<[u16]>,
+    /// Fields with lists or maps that are printed when they are empty, their own or below.
+    pub(crate) hollows: Box<[u16]>,
     /// Fields that protobuf carries, in its order.
     pub(crate) wire: Box<[u16]>,
 }
@@ -54,6 +56,11 @@ impl Facts {
             deep_defaults: indexes(&|field| below(&field.node, &has_default, &mut HashSet::new())),
             ruled: indexes(&|field| {
                 has_rules(&field.node) || below(&field.node, &has_rules, &mut HashSet::new())
+            }),
+            hollows: indexes(&|field| {
+                hollow::can_be_hollow(field)
+                    || has_hollows(&field.node)
+                    || below(&field.node, &has_hollows, &mut HashSet::new())
             }),
             wire: proto::fields_in_order(ty),
         }
@@ -107,6 +114,10 @@ fn has_default(node: &Node) -> bool {
 
 fn has_rules(node: &Node) -> bool {
     !node.rules.is_empty()
+}
+
+fn has_hollows(node: &Node) -> bool {
+    matches!(&node.shape, Shape::Struct(ty) if ty.fields.iter().any(hollow::can_be_hollow))
 }
 
 /// Whether something holds anywhere inside of a node; types may contain themselves.

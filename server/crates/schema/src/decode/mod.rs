@@ -8,6 +8,7 @@
 //! Absence: no defaults and no validation; those are walks of their own.
 
 mod base64;
+pub(crate) mod hollow;
 pub(crate) mod omission;
 pub mod refusal;
 mod scalar;
@@ -20,6 +21,7 @@ mod tests;
 use apiwright_json::{Duplicates, Object, Value};
 
 use crate::{Node, Shape, Struct};
+pub use hollow::hollow;
 use walk::Walk;
 
 /// A decoded body.

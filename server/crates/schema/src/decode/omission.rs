@@ -13,9 +13,7 @@ pub(crate) fn absent(field: &Field) -> Option<Value> {
 }
 
 /// Whether a value that the body gives is left out all the same, being what Go calls empty.
-/// Lists and maps that have to be printed are printed as null then: in storage, an empty one
-/// cannot be told from none.
-pub(crate) fn omits(field: &Field, value: &mut Value) -> bool {
+pub(crate) fn omits(field: &Field, value: &Value) -> bool {
     if field.pointer {
         return false;
     }
@@ -28,9 +26,6 @@ pub(crate) fn omits(field: &Field, value: &mut Value) -> bool {
         Value::Array(items) => items.is_empty(),
         Value::Object(object) => object.is_empty() && matches!(field.node.shape, Shape::Map(_)),
     };
-    if empty && field.keep && matches!(value, Value::Array(_) | Value::Object(_)) {
-        *value = Value::Null;
-    }
     empty && !field.keep
 }
 

@@ -1,6 +1,6 @@
 use apiwright_json::{Duplicates, Value, decode as parse, to_string};
 
-use super::{Decoded, Error, ObjectKind, Source, decode, decode_plain, normalise, refusal};
+use super::{Decoded, Error, ObjectKind, Source, decode, decode_plain, hollow, normalise, refusal};
 use crate::testing::{With, deployment, field, list, map, object_meta, secret, string, structure};
 use crate::{Ref, Shape, Struct};
 
@@ -26,7 +26,7 @@ fn normal_form_is_what_go_prints() {
         ),
         (
             r#"{"status":{"conditions":[{"status":"True"}]},"spec":{"template":{"spec":{"containers":[]}}}}"#,
-            r#"{"kind":"Deployment","apiVersion":"apps/v1","metadata":{},"spec":{"selector":null,"template":{"metadata":{},"spec":{"containers":null}},"strategy":{}},"status":{"conditions":[{"type":"","status":"True","lastUpdateTime":null}]}}"#,
+            r#"{"kind":"Deployment","apiVersion":"apps/v1","metadata":{},"spec":{"selector":null,"template":{"metadata":{},"spec":{"containers":[]}},"strategy":{}},"status":{"conditions":[{"type":"","status":"True","lastUpdateTime":null}]}}"#,
         ),
     ] {
         let decoded = run(&deployment, DEPLOYMENT, body).expect(body);
@@ -38,6 +38,17 @@ fn normal_form_is_what_go_prints() {
             "normal form is a fixed point"
         );
     }
+}
+
+#[test]
+fn empty_lists_that_are_printed_are_null_in_storage() {
+    let deployment = deployment();
+    let body = r#"{"spec":{"template":{"spec":{"containers":[]}}}}"#;
+    let mut object = run(&deployment, DEPLOYMENT, body).expect(body).value;
+    let containers = ["spec", "template", "spec", "containers"];
+    assert_eq!(object.at(&containers), Some(&Value::Array(vec![])));
+    hollow(&deployment, &mut object);
+    assert_eq!(object.at(&containers), Some(&Value::Null));
 }
 
 #[test]
