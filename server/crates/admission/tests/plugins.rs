@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use apiwright_admission::{
-    Admission, Ask, Attributes, Objects, Operation, Permits, User, Warnings, built_in, Tolerations,
+    Admission, Ask, Attributes, Objects, Operation, Permits, Tolerations, User, Warnings, built_in,
 };
 use apiwright_json::Value;
 use apiwright_meta::status::Result;
@@ -46,7 +46,8 @@ impl Cluster {
         }));
         let permits: Arc<dyn Permits> = Arc::new(Nothing);
         let order = plugins.iter().map(|name| (*name, true));
-        let admission = Admission::choose(built_in(&objects, &permits, Tolerations::default()), order, &[], &[]).unwrap();
+        let admission =
+            Admission::choose(built_in(&objects, &permits, Tolerations::default()), order, &[], &[]).unwrap();
         let cluster = Self { objects, admission };
         cluster.make("", "namespaces", r#"{"metadata":{"name":"ns"}}"#).await;
         cluster

@@ -25,15 +25,15 @@ fn members(ty: &Struct, object: &mut Object) {
         let Some(default) = default(&field.node) else { continue };
         match object.get_mut(&field.name) {
             Some(value) if is_absent(field, value) => {
-                let mut set = literal(&field.node, default);
-                if !omission::omits(field, &mut set) {
+                let set = literal(&field.node, default);
+                if !omission::omits(field, &set) {
                     *value = set;
                 }
             }
             Some(_) => {}
             None => {
-                let mut value = literal(&field.node, default);
-                if !omission::omits(field, &mut value) {
+                let value = literal(&field.node, default);
+                if !omission::omits(field, &value) {
                     insert(ty, object, index, value);
                 }
             }
@@ -188,7 +188,8 @@ mod tests {
                 field("nullable", string()).pointer().nullable().fill("\"z\""),
             ],
         );
-        let all = r#""kept":[],"service":"","number":3,"truth":false,"set":{"a":"","b":7},"plain":{"a":"y","b":7}"#;
+        let all =
+            r#""kept":[],"service":"","number":3,"truth":false,"set":{"a":"","b":7},"plain":{"a":"y","b":7}"#;
         for (body, want) in [
             ("{}", format!(r#"{{"list":["x"],{all},"quoted":"a\"b","nullable":"z"}}"#)),
             (

@@ -37,10 +37,14 @@ fn hollow_node(node: &Node, value: &mut Value) {
     match (&node.shape, value) {
         (Shape::Struct(ty), value) => hollow(ty, value),
         (Shape::List(list), Value::Array(items)) => {
-            items.iter_mut().for_each(|item| hollow_node(&list.item, item))
+            for item in items {
+                hollow_node(&list.item, item);
+            }
         }
         (Shape::Map(map), Value::Object(members)) => {
-            members.iter_mut().for_each(|(_, member)| hollow_node(&map.value, member));
+            for (_, member) in members.iter_mut() {
+                hollow_node(&map.value, member);
+            }
         }
         _ => {}
     }
