@@ -1,12 +1,15 @@
-//! What POST does besides storing: reviews of access, of tokens and of oneself, and tokens of
-//! service accounts.
+//! What POST does besides storing: reviews of access, of tokens and of oneself, tokens of service
+//! accounts, and what becomes of pods: their node, their end.
 //!
-//! Below: auth, which decides and signs. Nothing here is stored; a review is answered with its
-//! status filled in.
+//! Below: auth, which decides and signs, and the registry. The body is not stored; a review is
+//! answered with its status filled in.
 
 mod access_review;
+mod binding;
+mod eviction;
 mod rules_review;
 mod self_review;
+mod stores;
 mod token_request;
 mod token_review;
 
@@ -20,6 +23,8 @@ use apiwright_storage::Storage;
 use futures::future::BoxFuture;
 
 use access_review::{AccessReview, Whose};
+use binding::Binding;
+use eviction::Eviction;
 use rules_review::RulesReview;
 use self_review::SelfReview;
 use token_request::TokenRequest;
@@ -34,7 +39,7 @@ pub struct Acts {
     pub authorization: Arc<Authorization>,
     /// Issues tokens.
     pub accounts: Arc<ServiceAccounts>,
-    /// Has the accounts and what tokens are bound to.
+    /// Has the accounts, what tokens are bound to, pods and their budgets.
     pub storage: Arc<dyn Storage>,
 }
 
@@ -55,6 +60,11 @@ impl Acts {
             ("authentication.k8s.io", "tokenreviews") => {
                 vec![("", Arc::new(TokenReview { authentication: Arc::clone(&self.authentication) }))]
             }
+            ("", "bindings") => vec![("", Arc::new(Binding { storage: Arc::clone(&self.storage) }))],
+            ("", "pods") => vec![
+                ("binding", Arc::new(Binding { storage: Arc::clone(&self.storage) })),
+                ("eviction", Arc::new(Eviction { storage: Arc::clone(&self.storage) })),
+            ],
             ("", "serviceaccounts") => vec![(
                 "token",
                 Arc::new(TokenRequest {

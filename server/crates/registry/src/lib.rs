@@ -3,6 +3,7 @@
 //! Position: above `storage` and `schema`, below `admission`. Knows nothing of HTTP.
 //! Invariant: no object leaves without a resourceVersion, none is stored with one.
 
+mod adjust;
 pub mod catalogue;
 mod codec;
 mod convert;
