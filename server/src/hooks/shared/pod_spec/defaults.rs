@@ -42,9 +42,8 @@ fn set_image_pull_policy(container: &mut Value) {
         return;
     }
     let policy = match tag(container.str("image").unwrap_or_default()) {
-        Some("latest") => "Always",
+        Some("latest") | None => "Always",
         Some(_) => "IfNotPresent",
-        None => "Always",
     };
     container.insert("imagePullPolicy", policy);
 }

@@ -72,7 +72,7 @@ fn label_keys(constraint: &Value, path: &Path, out: &mut Faults<'_>) {
                 .at(&["labelSelector", "matchLabels"])
                 .and_then(Value::as_object)
                 .into_iter()
-                .flat_map(|labels| labels.keys().map(|key| key.as_str())),
+                .flat_map(|labels| labels.keys().map(apiwright_json::Str::as_str)),
         )
         .collect();
     for (at, key) in keys.iter().filter_map(Value::as_str).enumerate() {
