@@ -132,14 +132,18 @@ mod tests {
                 "Operation cannot be fulfilled on pods/binding \"p\": pod p has non-empty .spec.schedulingGates",
             ),
         ];
-        let binding = apiwright_json::decode(br#"{"metadata":{"name":"p"},"target":{"name":"n"}}"#).unwrap().0;
+        let binding =
+            apiwright_json::decode(br#"{"metadata":{"name":"p"},"target":{"name":"n"}}"#).unwrap().0;
         for (pod, expected) in table {
             let mut pod = apiwright_json::decode(pod.as_bytes()).unwrap().0;
             let said = bind(&mut pod, &binding).err().map(|status| status.message).unwrap_or_default();
             assert_eq!(said, expected);
             if said.is_empty() {
                 assert_eq!(pod.text_at(&["spec", "nodeName"]), "n");
-                assert_eq!(pod.at(&["status", "conditions"]).and_then(Value::as_array).map(Vec::len), Some(1));
+                assert_eq!(
+                    pod.at(&["status", "conditions"]).and_then(Value::as_array).map(Vec::len),
+                    Some(1)
+                );
             }
         }
     }

@@ -8,7 +8,9 @@ use apiwright_meta::gvk::GroupResource;
 use apiwright_meta::labels::LabelSelector;
 use apiwright_meta::status::Result;
 use apiwright_meta::{Status, object, time};
-use apiwright_registry::{Check, DeleteOptions, Freshness, Paging, Propagation, Selection, Store, WriteOptions};
+use apiwright_registry::{
+    Check, DeleteOptions, Freshness, Paging, Propagation, Selection, Store, WriteOptions,
+};
 use apiwright_storage::Storage;
 
 use super::{Act, Acting, Answer, BoxFuture, stores};
@@ -41,7 +43,8 @@ impl Act for Eviction {
                 // What was decided holds for the pod as it was seen.
                 options.resource_version = Some(object::resource_version(&pod).to_owned());
             }
-            let write = WriteOptions { user: acting.call.user.name.clone(), dry_run, ..WriteOptions::default() };
+            let write =
+                WriteOptions { user: acting.call.user.name.clone(), dry_run, ..WriteOptions::default() };
             pods.delete(&write, acting.namespace, name, &options, &Anything).await?;
             Ok(Answer::Done)
         })

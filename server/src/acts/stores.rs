@@ -15,7 +15,9 @@ use crate::generated::catalogue;
 /// 500 where there is no such resource.
 pub(super) fn store(group: &str, plural: &str, storage: &Arc<dyn Storage>) -> Result<Store> {
     let versions = catalogue().groups.iter().filter(|one| *one.name == *group);
-    let resources = versions.flat_map(|group| group.versions.iter()).flat_map(apiwright_registry::catalogue::Version::shared);
+    let resources = versions
+        .flat_map(|group| group.versions.iter())
+        .flat_map(apiwright_registry::catalogue::Version::shared);
     let resource = resources
         .into_iter()
         .find(|resource| *resource.plural == *plural)

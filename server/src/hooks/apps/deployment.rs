@@ -2,7 +2,7 @@
 
 use apiwright_json::Value;
 use apiwright_meta::field::go_value;
-use apiwright_meta::{ErrorList, Path};
+use apiwright_meta::{ErrorList, Path, object};
 use apiwright_registry::Hooks;
 use apiwright_registry::hooks::WriteContext;
 use apiwright_schema::go::internal;
@@ -20,12 +20,19 @@ impl Hooks for Deployment {
     fn default(&self, object: &mut Value) {
         workload::set_defaults(object);
         let quarter = || Value::from("25%");
-        workload::roll_by_default(object, "strategy", &[("maxUnavailable", quarter()), ("maxSurge", quarter())]);
+        workload::roll_by_default(
+            object,
+            "strategy",
+            &[("maxUnavailable", quarter()), ("maxSurge", quarter())],
+        );
     }
 
     fn prepare_update(&self, context: WriteContext<'_>, object: &mut Value, old: &Value) {
         if context.subresource == "status" {
             apiwright_registry::metadata::copy(object, old, "labels");
+        } else if annotations(object) != annotations(old) {
+            // They are copied to ReplicaSets, so they count like the spec.
+            object::set_generation(object, object::generation(old) + 1);
         }
     }
 
@@ -56,6 +63,10 @@ impl Hooks for Deployment {
     fn cell(&self, column: &str, object: &Value) -> Value {
         workload::cell(column, object)
     }
+}
+
+fn annotations(object: &Value) -> Option<&Value> {
+    object.at(&["metadata", "annotations"])
 }
 
 fn faults(object: &Value, errors: &mut ErrorList) {
@@ -128,8 +139,7 @@ mod tests {
 
     #[test]
     fn faults_of_deployments() {
-        const TEMPLATE: &str =
-            r#""template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}"#;
+        const TEMPLATE: &str = r#""template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}"#;
         let table = [
             (r#""selector":{"matchLabels":{"a":"b"}}"#, "[]"),
             (

@@ -55,5 +55,11 @@ fn faults(object: &Value, errors: &mut ErrorList) {
     out.declared(&spec("replicas"));
     out.declared(&spec("minReadySeconds"));
     workload::selector_faults(object, "deployment", &mut out);
-    workload::template_faults(object, &Template::of(object), "invalid label selector", "ReplicaSet", &mut out);
+    workload::template_faults(
+        object,
+        &Template::of(object),
+        "invalid label selector",
+        "ReplicaSet",
+        &mut out,
+    );
 }

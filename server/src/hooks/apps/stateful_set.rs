@@ -126,7 +126,8 @@ fn strategy(object: &Value, out: &mut Faults<'_>) {
             ty = catalogue().definition("io.k8s.api.apps.v1.StatefulSetSpec");
         }
         let member = if member.is_empty() { "updateStrategy" } else { member };
-        ty.and_then(|ty| ty.field(member)).map_or_else(|| go_value(value), |field| internal(&field.node, value))
+        ty.and_then(|ty| ty.field(member))
+            .map_or_else(|| go_value(value), |field| internal(&field.node, value))
     };
     let rolling = strategy.get("rollingUpdate");
     match strategy.text_at(&["type"]) {

@@ -6,9 +6,9 @@ use apiwright_meta::field::go_value;
 use apiwright_meta::labels::{LabelSelector, SelectorLeniency, validate_label_selector};
 use apiwright_meta::{ErrorList, Path, names};
 
+use crate::hooks::shared::cells;
 use crate::hooks::shared::faults::Faults;
 use crate::hooks::shared::pod_spec::{self, Template};
-use crate::hooks::shared::cells;
 
 /// The path of a member of the spec.
 pub(super) fn spec(member: &str) -> Path {

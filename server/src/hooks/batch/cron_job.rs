@@ -55,7 +55,12 @@ impl Hooks for CronJob {
     fn cell(&self, column: &str, object: &Value) -> Value {
         match column {
             "Active" => cells::count(object, &["status", "active"]).into(),
-            "Suspend" => object.at(&["spec", "suspend"]).and_then(Value::as_bool).unwrap_or_default().to_string().into(),
+            "Suspend" => object
+                .at(&["spec", "suspend"])
+                .and_then(Value::as_bool)
+                .unwrap_or_default()
+                .to_string()
+                .into(),
             "Last Schedule" => cells::since(object, &["status", "lastScheduleTime"], NONE).into(),
             "Containers" => pod_spec::container_names(object, TEMPLATE).into(),
             "Images" => pod_spec::container_images(object, TEMPLATE).into(),

@@ -27,8 +27,7 @@ pub(super) fn faults(job: &Value, old: &Value, errors: &mut ErrorList) {
     completions(spec, before, errors);
     immutable(spec, before, "selector", errors);
     template(spec, before, old, errors);
-    for member in
-        ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"]
+    for member in ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"]
     {
         immutable(spec, before, member, errors);
     }
@@ -40,7 +39,9 @@ fn completions(spec: &Value, old: &Value, errors: &mut ErrorList) {
     if now == before {
         return;
     }
-    let in_tandem = |spec: &Value| spec.get("completions").is_some() && spec.get("completions") == spec.get("parallelism");
+    let in_tandem = |spec: &Value| {
+        spec.get("completions").is_some() && spec.get("completions") == spec.get("parallelism")
+    };
     if validate::is_indexed(spec) {
         if !in_tandem(spec) || !in_tandem(old) {
             let shown = now.map_or_else(|| "null".into(), go_value);
@@ -67,7 +68,8 @@ fn template(spec: &Value, old_spec: &Value, old: &Value, errors: &mut ErrorList)
         immutable(spec, old_spec, "template", errors);
         return;
     }
-    let pod = |spec: &Value| spec.at(&["template", "spec"]).and_then(Value::as_object).cloned().unwrap_or_default();
+    let pod =
+        |spec: &Value| spec.at(&["template", "spec"]).and_then(Value::as_object).cloned().unwrap_or_default();
     let now = pod(spec);
     let mut before = pod(old_spec);
     aim(&mut before, &now);

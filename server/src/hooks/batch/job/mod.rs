@@ -45,7 +45,9 @@ impl Hooks for Job {
         }
         // A job is labelled like its pods where it has no labels of its own.
         let labels = object.at(&["spec", "template", "metadata", "labels"]).cloned();
-        if let (Some(labels), Some(metadata)) = (labels, object.at_mut(&["metadata"]).and_then(Value::as_object_mut)) {
+        if let (Some(labels), Some(metadata)) =
+            (labels, object.at_mut(&["metadata"]).and_then(Value::as_object_mut))
+        {
             metadata.entry("labels", || labels);
         }
     }
@@ -113,7 +115,9 @@ pub(super) fn set_defaults(spec: &mut Value) {
     spec.entry("suspend", || false.into());
     spec.entry("manualSelector", || false.into());
     let failure_policy = spec.contains_key("podFailurePolicy");
-    spec.entry("podReplacementPolicy", || if failure_policy { "Failed" } else { "TerminatingOrFailed" }.into());
+    spec.entry("podReplacementPolicy", || {
+        if failure_policy { "Failed" } else { "TerminatingOrFailed" }.into()
+    });
     if let Some(pod) = spec.object("template").get_mut("spec").and_then(Value::as_object_mut) {
         pod_spec::set_defaults(pod);
     }

@@ -52,7 +52,8 @@ fn rule_faults(rule: &Value, completions: i64, path: &Path, out: &mut Faults<'_>
         out.invalid(path.clone(), count, "must be greater than or equal to 0");
     }
     if count > completions {
-        let why = format!("must be less than or equal to {completions} (the number of specified completions)");
+        let why =
+            format!("must be less than or equal to {completions} (the number of specified completions)");
         out.invalid(path.clone(), count, &why);
     }
     if succeeded.is_some() && count > total {

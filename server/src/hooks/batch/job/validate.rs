@@ -55,9 +55,8 @@ fn generated_selector(job: &Value, out: &mut Faults<'_>) {
         match labels.and_then(|labels| labels.str(key)) {
             Some(own) if own == value => {}
             Some(_) => {
-                let shown = labels.map_or_else(String::new, |labels: &Object| {
-                    go_value(&Value::Object(labels.clone()))
-                });
+                let shown = labels
+                    .map_or_else(String::new, |labels: &Object| go_value(&Value::Object(labels.clone())));
                 out.invalid(path.clone(), shown, &format!("must be '{value}'"));
             }
             None => out.required(path.clone(), &format!("must be '{value}'")),

@@ -115,7 +115,8 @@ fn at_least_a_second(object: &mut Value) {
 
 /// What is limited and not requested is requested up to the limit.
 fn request_what_is_limited(container: &mut Object) {
-    let Some(limits) = container.get("resources").and_then(|resources| resources.get("limits")).cloned() else {
+    let Some(limits) = container.get("resources").and_then(|resources| resources.get("limits")).cloned()
+    else {
         return;
     };
     let Value::Object(limits) = limits else { return };

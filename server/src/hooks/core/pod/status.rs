@@ -79,7 +79,9 @@ fn transitions(pod: &Value, old: &Value, list: &str, policy: &str, errors: &mut 
     }
     let sidecars = cells::items(old, &["spec", "initContainers"]);
     let is_sidecar = |name: &str| {
-        sidecars.iter().any(|one| one.text_at(&["name"]) == name && one.text_at(&["restartPolicy"]) == "Always")
+        sidecars
+            .iter()
+            .any(|one| one.text_at(&["name"]) == name && one.text_at(&["restartPolicy"]) == "Always")
     };
     for (at, before) in cells::items(old, &["status", list]).iter().enumerate() {
         let Some(terminated) = before.at(&["state", "terminated"]) else { continue };
@@ -88,9 +90,8 @@ fn transitions(pod: &Value, old: &Value, list: &str, policy: &str, errors: &mut 
         if failed && policy == "OnFailure" || list == "initContainerStatuses" && is_sidecar(name) {
             continue;
         }
-        let again = |now: &&Value| {
-            now.text_at(&["name"]) == name && now.at(&["state", "terminated"]).is_none()
-        };
+        let again =
+            |now: &&Value| now.text_at(&["name"]) == name && now.at(&["state", "terminated"]).is_none();
         for _ in cells::items(pod, &["status", list]).iter().filter(again) {
             let path = Path::new("status").child(list).index(at).child("state");
             errors.forbidden(path, "may not be transitioned to non-terminated state");
@@ -128,7 +129,8 @@ fn addresses(pod: &Value, list: &str, errors: &mut ErrorList) {
     if texts.len() < 2 {
         return;
     }
-    let families: HashSet<bool> = texts.iter().filter_map(|text| parse_ip(text)).map(|ip| ip.is_ipv4()).collect();
+    let families: HashSet<bool> =
+        texts.iter().filter_map(|text| parse_ip(text)).map(|ip| ip.is_ipv4()).collect();
     if families.len() < 2 || texts.len() > 2 {
         let shown = go_value(&Value::Array(addresses.to_vec()));
         errors.invalid(path.clone(), shown, "may specify no more than one IP for each IP family");

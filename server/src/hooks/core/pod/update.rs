@@ -131,7 +131,8 @@ fn munged(spec: &Value, before: &Value) -> Value {
         copy(members, before, member);
     }
     let grace = |spec: Option<&Value>| spec.and_then(Value::as_i64);
-    let (now, old) = (members.get("terminationGracePeriodSeconds"), before.get("terminationGracePeriodSeconds"));
+    let (now, old) =
+        (members.get("terminationGracePeriodSeconds"), before.get("terminationGracePeriodSeconds"));
     if grace(old).is_some_and(|seconds| seconds < 0) && grace(now) == Some(1) {
         copy(members, before, "terminationGracePeriodSeconds");
     }
@@ -188,10 +189,11 @@ fn node_affinity(now: Option<&Value>, old: Option<&Value>, path: &Path, errors: 
         return;
     }
     for (at, (now, old)) in now.iter().zip(&before).enumerate() {
-        let is_empty = ["matchExpressions", "matchFields"].iter().all(|list| cells::items(old, &[list]).is_empty());
-        let kept = ["matchExpressions", "matchFields"].iter().all(|list| {
-            cells::items(now, &[list]).starts_with(cells::items(old, &[list]))
-        });
+        let is_empty =
+            ["matchExpressions", "matchFields"].iter().all(|list| cells::items(old, &[list]).is_empty());
+        let kept = ["matchExpressions", "matchFields"]
+            .iter()
+            .all(|list| cells::items(now, &[list]).starts_with(cells::items(old, &[list])));
         if is_empty && now != old || !kept {
             let shown = apiwright_json::to_string(now);
             errors.invalid(path.index(at), shown, "only additions are allowed (no mutations or deletions)");
@@ -241,7 +243,10 @@ pub(super) fn ephemeral_containers(pod: &Value, old: &Value, errors: &mut ErrorL
             }
             Some(one) if *one != old => {
                 let difference = diff::unified(&dump::container(old), &dump::container(one));
-                let why = format!("existing ephemeral containers {} may not be changed\n{difference}", quoted(name));
+                let why = format!(
+                    "existing ephemeral containers {} may not be changed\n{difference}",
+                    quoted(name)
+                );
                 errors.forbidden(path.clone(), &why);
             }
             Some(_) => {}

@@ -81,11 +81,15 @@ mod tests {
                 "spec.containers[1].name: Duplicate value: \"c\"".into(),
             ),
             (
-                format!(r#"{{"spec":{{"nodeName":"n","schedulingGates":[{{"name":"a"}}],"containers":[{C}]}}}}"#),
+                format!(
+                    r#"{{"spec":{{"nodeName":"n","schedulingGates":[{{"name":"a"}}],"containers":[{C}]}}}}"#
+                ),
                 "spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared".into(),
             ),
             (
-                format!(r#"{{"metadata":{{"annotations":{{"{DELETION_COST}":"+1"}}}},"spec":{{"containers":[{C}]}}}}"#),
+                format!(
+                    r#"{{"metadata":{{"annotations":{{"{DELETION_COST}":"+1"}}}},"spec":{{"containers":[{C}]}}}}"#
+                ),
                 format!(
                     "metadata.annotations[{DELETION_COST}]: Invalid value: \"+1\": must be a 32bit integer"
                 ),

@@ -90,7 +90,8 @@ pub(super) fn ephemeral(context: &Context<'_>, path: &Path, out: &mut Faults<'_>
             out.not_found(path.child("targetContainerName"), quoted(target));
         }
         for member in NOT_EPHEMERAL.into_iter().chain(["lifecycle"]) {
-            let is_empty_struct = |value: &Value| value.as_object().is_some_and(apiwright_json::Object::is_empty);
+            let is_empty_struct =
+                |value: &Value| value.as_object().is_some_and(apiwright_json::Object::is_empty);
             let value = container.get(member);
             if value.is_some_and(|value| member != "resources" || !is_empty_struct(value)) {
                 out.forbidden(path.child(member), EPHEMERAL);

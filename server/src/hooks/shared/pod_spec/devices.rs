@@ -72,7 +72,10 @@ fn recursive(mount: &Value, path: &Path, out: &mut Faults<'_>) {
                 out.forbidden(path.clone(), "may only be specified when readOnly is true");
             }
             if !matches!(mount.text_at(&["mountPropagation"]), "" | "None") {
-                out.forbidden(path.clone(), "may only be specified when mountPropagation is None or not specified");
+                out.forbidden(
+                    path.clone(),
+                    "may only be specified when mountPropagation is None or not specified",
+                );
             }
         }
         other => out.not_supported(path.clone(), quoted(other), &["Disabled", "Enabled", "IfPossible"]),

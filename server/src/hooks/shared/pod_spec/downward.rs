@@ -18,8 +18,7 @@ const RESOURCES: [&str; 6] = [
 ];
 
 /// Units of everything that is counted in bytes.
-const BYTES: [&str; 13] =
-    ["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
+const BYTES: [&str; 13] = ["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
 
 /// Fields of pods that can be referred to at all.
 const CONVERTIBLE: [&str; 14] = [
@@ -74,7 +73,8 @@ pub(super) fn field(reference: &Value, known: &[&str], path: &Path, out: &mut Fa
 /// The faults of a reference to a container's resource.
 pub(super) fn resource(reference: &Value, in_volume: bool, path: &Path, out: &mut Faults<'_>) {
     let resource = reference.text_at(&["resource"]);
-    let is_huge_page = ["requests.hugepages-", "limits.hugepages-"].iter().any(|one| resource.starts_with(one));
+    let is_huge_page =
+        ["requests.hugepages-", "limits.hugepages-"].iter().any(|one| resource.starts_with(one));
     if in_volume && reference.text_at(&["containerName"]).is_empty() {
         out.required(path.child("containerName"), "");
     } else if resource.is_empty() {

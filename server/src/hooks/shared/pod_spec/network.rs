@@ -70,7 +70,9 @@ fn searches(config: &Value, path: &Path, out: &mut Faults<'_>) {
         out.invalid(path.clone(), list(config, "searches"), &why);
     }
     if searches.join(" ").len() > SEARCH_BYTES_MAX {
-        let why = format!("must not have more than {SEARCH_BYTES_MAX} characters (including spaces) in the search list");
+        let why = format!(
+            "must not have more than {SEARCH_BYTES_MAX} characters (including spaces) in the search list"
+        );
         out.invalid(path.clone(), list(config, "searches"), &why);
     }
     for (at, search) in searches.iter().enumerate().filter(|(_, search)| **search != ".") {

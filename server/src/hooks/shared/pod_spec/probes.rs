@@ -23,7 +23,10 @@ pub(super) fn faults(context: &Context<'_>, container: &Value, path: &Path, out:
             }
         }
         if lifecycle.get("stopSignal").is_some() && context.spec.get("os").is_none() {
-            out.forbidden(path.child("stopSignal"), "may not be set for containers with empty `spec.os.name`");
+            out.forbidden(
+                path.child("stopSignal"),
+                "may not be set for containers with empty `spec.os.name`",
+            );
         }
     }
     for kind in &MEMBERS[1..] {

@@ -102,8 +102,7 @@ pub fn tolerations(spec: &Value, path: &Path, out: &mut Faults<'_>) {
         let (key, operator, value) = (text("key"), text("operator"), text("value"));
         if key.is_empty() {
             if operator != "Exists" {
-                let why =
-                    "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
+                let why = "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
                 out.invalid(path.child("operator"), quoted(operator), why);
             }
         } else {

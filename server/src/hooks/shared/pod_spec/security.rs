@@ -1,8 +1,8 @@
 //! Security contexts of pods and containers.
 
 use apiwright_json::Value;
-use apiwright_meta::field::{go_value, quoted};
 use apiwright_meta::Path;
+use apiwright_meta::field::{go_value, quoted};
 
 use super::validate::Context;
 use super::{flag, number, volumes, windows};
@@ -155,4 +155,3 @@ fn app_armor(security: &Value, path: &Path, out: &mut Faults<'_>) {
     }
     out.declared(&path.child("type"));
 }
-

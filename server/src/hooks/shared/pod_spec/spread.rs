@@ -15,7 +15,9 @@ use crate::hooks::shared::faults::Faults;
 /// The faults of topology spread constraints.
 pub(super) fn faults(context: &Context<'_>, path: &Path, out: &mut Faults<'_>) {
     let constraints = cells::items(context.spec, &["topologySpreadConstraints"]);
-    let pair = |one: &Value| (one.text_at(&["topologyKey"]).to_owned(), one.text_at(&["whenUnsatisfiable"]).to_owned());
+    let pair = |one: &Value| {
+        (one.text_at(&["topologyKey"]).to_owned(), one.text_at(&["whenUnsatisfiable"]).to_owned())
+    };
     for (at, constraint) in constraints.iter().enumerate() {
         let path = path.index(at);
         let skew = number(constraint, "maxSkew").unwrap_or_default();
@@ -37,7 +39,11 @@ pub(super) fn faults(context: &Context<'_>, path: &Path, out: &mut Faults<'_>) {
         out.declared(&path.child("nodeTaintsPolicy"));
         label_keys(constraint, &path, out);
         let selector = constraint.get("labelSelector");
-        out.append(validate_label_selector(selector, SelectorLeniency::default(), &path.child("labelSelector")));
+        out.append(validate_label_selector(
+            selector,
+            SelectorLeniency::default(),
+            &path.child("labelSelector"),
+        ));
     }
 }
 

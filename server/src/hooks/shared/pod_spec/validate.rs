@@ -43,8 +43,9 @@ impl<'a> Context<'a> {
             Owner::Template(claims) => claims,
         };
         let volumes = cells::items(spec, &["volumes"]).iter();
-        let has_claim =
-            |volume: &Value| ["persistentVolumeClaim", "ephemeral"].iter().any(|one| volume.get(one).is_some());
+        let has_claim = |volume: &Value| {
+            ["persistentVolumeClaim", "ephemeral"].iter().any(|one| volume.get(one).is_some())
+        };
         let mut claims: Vec<&str> =
             cells::items(spec, &["resourceClaims"]).iter().map(|claim| claim.text_at(&["name"])).collect();
         claims.retain(|name| !name.is_empty());
@@ -129,13 +130,7 @@ fn names_of_others(spec: &Value, path: &Path, out: &mut Faults<'_>) {
 }
 
 /// The name in a member, where there is one.
-fn named(
-    spec: &Value,
-    member: &str,
-    path: &Path,
-    check: fn(&str) -> Vec<String>,
-    out: &mut Faults<'_>,
-) {
+fn named(spec: &Value, member: &str, path: &Path, check: fn(&str) -> Vec<String>, out: &mut Faults<'_>) {
     let Some(name) = spec.get(member).and_then(Value::as_str) else { return };
     if name.is_empty() && member != "runtimeClassName" {
         return;

@@ -118,7 +118,9 @@ fn sources(context: &Context<'_>, volume: &Value, path: &Path, out: &mut Faults<
 }
 
 fn empty_dir(source: &Value, path: &Path, out: &mut Faults<'_>) {
-    let Some(limit) = source.get("sizeLimit").and_then(|limit| Quantity::from_value(limit).ok()) else { return };
+    let Some(limit) = source.get("sizeLimit").and_then(|limit| Quantity::from_value(limit).ok()) else {
+        return;
+    };
     if limit.sign() < 0 {
         out.forbidden(path.child("sizeLimit"), "SizeLimit field must be a valid resource quantity");
     }
@@ -170,9 +172,14 @@ fn projected(volume: &Value, path: &Path, out: &mut Faults<'_>) {
     for (at, source) in cells::items(volume, &["sources"]).iter().enumerate() {
         let own = path.child("sources").index(at);
         let mut kinds = 0;
-        for kind in
-            ["secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate"]
-        {
+        for kind in [
+            "secret",
+            "configMap",
+            "downwardAPI",
+            "serviceAccountToken",
+            "clusterTrustBundle",
+            "podCertificate",
+        ] {
             let Some(value) = source.get(kind) else { continue };
             kinds += 1;
             let own = own.child(kind);

@@ -206,7 +206,12 @@ fn repeated_ports(spec: &Value, path: &Path, texts: &mut Vec<String>) {
         for (index, port) in cells::items(container, &["ports"]).iter().enumerate() {
             let number = |member: &str| port.get(member).and_then(Value::as_i64).unwrap_or_default();
             let path = path.child("containers").index(at).child("ports").index(index);
-            let own = (number("containerPort"), port.text_at(&["protocol"]), number("hostPort"), port.text_at(&["hostIP"]));
+            let own = (
+                number("containerPort"),
+                port.text_at(&["protocol"]),
+                number("hostPort"),
+                port.text_at(&["hostIP"]),
+            );
             let same = seen.iter().find(|one| (one.0, one.1) == (own.0, own.1));
             match same {
                 Some(one) if (one.2, one.3) == (own.2, own.3) => {

@@ -1,11 +1,11 @@
 //! What only Windows has, and what it has not.
 
 use apiwright_json::Value;
-use apiwright_meta::field::quoted;
 use apiwright_meta::Path;
+use apiwright_meta::field::quoted;
 
-use super::{CONTAINER_LISTS, flag};
 use super::validate::Context;
+use super::{CONTAINER_LISTS, flag};
 use crate::hooks::shared::cells;
 use crate::hooks::shared::faults::Faults;
 
@@ -75,7 +75,8 @@ fn windows(context: &Context<'_>, path: &Path, out: &mut Faults<'_>) {
             part => (context.spec.get(part), path.child(part)),
         };
         let is_host = member == "hostPID" || member == "hostIPC";
-        let is_set = |holder: &Value| if is_host { flag(holder, member) } else { holder.get(member).is_some() };
+        let is_set =
+            |holder: &Value| if is_host { flag(holder, member) } else { holder.get(member).is_some() };
         if holder.is_some_and(is_set) {
             out.forbidden(path.child(member), NOT_ON_WINDOWS);
         }
@@ -184,10 +185,15 @@ pub(super) fn host_process(context: &Context<'_>, path: &Path, out: &mut Faults<
         return;
     }
     if !all {
-        let why = "If pod contains any hostProcess containers then all containers must be HostProcess containers";
+        let why =
+            "If pod contains any hostProcess containers then all containers must be HostProcess containers";
         out.invalid(path.clone(), quoted(""), why);
     }
     if !flag(context.spec, "hostNetwork") {
-        out.invalid(path.child("hostNetwork"), true, "hostNetwork must be true if pod contains any hostProcess containers");
+        out.invalid(
+            path.child("hostNetwork"),
+            true,
+            "hostNetwork must be true if pod contains any hostProcess containers",
+        );
     }
 }
