@@ -11,6 +11,8 @@ use crate::{Field, List, ListKind, Node, Ref, Shape, Struct};
 
 /// How many operations a patch may have.
 pub const OPERATIONS_MAX: usize = 10_000;
+/// How much JSON a patch's copies may add: each may hold those before it, so that few make gigabytes.
+pub const COPIED_BYTES_MAX: usize = 3 * 1024 * 1024;
 
 /// One operation, as far as it was given.
 #[derive(Clone, Debug)]
@@ -58,6 +60,7 @@ pub(super) fn read(
 /// # Errors
 /// When one does not apply, with the library's text.
 pub fn apply(operations: &[Operation], mut document: Value) -> Result<Value, String> {
+    let mut copied = 0;
     for operation in operations {
         match operation.kind() {
             "add" => {
@@ -81,7 +84,7 @@ pub fn apply(operations: &[Operation], mut document: Value) -> Result<Value, Str
             "replace" => replace(&mut document, operation)?,
             "move" => relocate(&mut document, operation)?,
             "test" => test(&mut document, operation)?,
-            "copy" => duplicate(&mut document, operation)?,
+            "copy" => duplicate(&mut document, operation, &mut copied)?,
             other => return Err(format!("Unexpected kind: {other}")),
         }
     }
@@ -130,16 +133,23 @@ fn relocate(document: &mut Value, operation: &Operation) -> Result<(), String> {
     add(parent, &key, value).map_err(|fault| format!("error in move for path: '{path}': {fault}"))
 }
 
-fn duplicate(document: &mut Value, operation: &Operation) -> Result<(), String> {
+/// `copied` is how much the copies before it added.
+fn duplicate(document: &mut Value, operation: &Operation, copied: &mut usize) -> Result<(), String> {
     let from = operation.from().map_err(|fault| format!("copy operation failed to decode from: {fault}"))?;
     let (parent, key) = find(document, from).ok_or_else(|| {
         format!("copy operation does not apply: doc is missing from path: {from}: missing value")
     })?;
-    let value =
-        get(parent, &key).map_err(|fault| format!("error in copy for from: '{from}': {fault}"))?.clone();
+    let value = get(parent, &key).map_err(|fault| format!("error in copy for from: '{from}': {fault}"))?;
+    *copied += apiwright_json::to_string(value).len();
+    let value = (*copied <= COPIED_BYTES_MAX).then(|| value.clone());
     let path = operation.path().map_err(|_| "copy operation failed to decode path: missing value")?;
     let (parent, key) = find(document, path).ok_or_else(|| {
         format!("copy operation does not apply: doc is missing destination path: {path}: missing value")
+    })?;
+    let value = value.ok_or_else(|| {
+        format!(
+            "Unable to complete the copy, the accumulated size increase of copy is {copied}, exceeding the limit {COPIED_BYTES_MAX}"
+        )
     })?;
     add(parent, &key, value).map_err(|fault| format!("error while adding value during copy: {fault}"))
 }
@@ -447,6 +457,15 @@ mod tests {
                 "{document} {patch}"
             );
         }
+    }
+
+    #[test]
+    fn copies_of_copies_end() {
+        let copies = (0..40).map(|at| format!(r#"{{"op":"copy","from":"/a","path":"/a/{at}"}}"#));
+        let patch = format!("[{}]", copies.collect::<Vec<_>>().join(","));
+        let fault = run(r#"{"a":{"text":"0123456789"}}"#, &patch).expect_err("too much");
+        let text = "Unable to complete the copy, the accumulated size increase of copy is ";
+        assert!(fault.starts_with(text) && fault.ends_with(", exceeding the limit 3145728"), "{fault}");
     }
 
     #[test]
