@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use apiwright_admission::{Tolerations, Admission, Objects, Permits, Plugin};
 use apiwright_aggregator::Aggregator;
-use apiwright_apiextensions::ApiExtensions;
+use apiwright_apiextensions::{ApiExtensions, Controller, CustomResources};
 use apiwright_chain::pages::{Index, NotFound};
 use apiwright_chain::server::Assembling;
 use apiwright_chain::spec::{ChainSpec, ServerKind};
@@ -78,6 +78,16 @@ pub struct Assembled {
     pub stores: Stores,
     /// What is told of it.
     pub discovery: Arc<Discovery>,
+    /// What is served besides, as definitions have it.
+    pub custom: Arc<CustomResources>,
+}
+
+impl Assembled {
+    /// Who keeps the custom resources; `None` where definitions are not served.
+    pub fn definitions(&self) -> Option<Controller> {
+        let store = self.stores.get("apiextensions.k8s.io", "v1", "customresourcedefinitions")?;
+        Some(Controller::new(Arc::clone(&self.custom), store))
+    }
 }
 
 /// The stores of all that is served, by group, version and plural.
@@ -119,19 +129,26 @@ pub fn assemble(parts: Parts) -> Result<Assembled, String> {
     }
     let mut pages = parts.pages;
     pages.push(Arc::new(DiscoveryHandler::new(Arc::clone(&discovery), types, parts.address)));
-    pages.push(Arc::new(OpenApiHandler::new(openapi)));
+    pages.push(Arc::new(OpenApiHandler::new(Arc::clone(&openapi))));
     pages.push(Arc::new(Index::of(pages.clone())));
 
+    let custom = Arc::new(CustomResources::new(
+        Arc::clone(&parts.storage),
+        Arc::clone(&shared),
+        Arc::clone(&discovery),
+        openapi,
+    ));
     let links = chain.servers.iter().map(|spec| {
         let owned = versions.iter().filter(|(version, _)| chain.owner(&version.group) == Some(spec.kind));
         let own = groups(owned, &stores, &shared, &parts.acts);
-        link(spec.kind, own, &pages)
+        link(spec.kind, own, &pages, &custom)
     });
-    Ok(Assembled { server: Server::assemble(links), stores, discovery })
+    let server = Server::assemble(links);
+    Ok(Assembled { server, stores, discovery, custom })
 }
 
 /// One link, as its kind of server is made.
-fn link(kind: ServerKind, own: GroupServer, pages: &[Arc<dyn Pages>]) -> Link {
+fn link(kind: ServerKind, own: GroupServer, pages: &[Arc<dyn Pages>], custom: &Arc<CustomResources>) -> Link {
     let next = |next: Option<Arc<dyn Delegate>>| next.unwrap_or_else(|| Arc::new(NotFound));
     let pages = pages.to_vec();
     match kind {
@@ -140,7 +157,8 @@ fn link(kind: ServerKind, own: GroupServer, pages: &[Arc<dyn Pages>]) -> Link {
         }
         ServerKind::Kube => Link::new("kube", move |after| Arc::new(own.link(after))),
         ServerKind::ApiExtensions => {
-            Link::new("apiextensions", move |after| Arc::new(ApiExtensions::new(own, next(after))))
+            let custom = Arc::clone(custom);
+            Link::new("apiextensions", move |after| Arc::new(ApiExtensions::new(own, custom, next(after))))
         }
         ServerKind::NotFound => Link::new("not-found", |_| Arc::new(NotFound)),
     }

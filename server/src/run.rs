@@ -92,6 +92,7 @@ pub async fn run(config: Config) -> Result<(), String> {
             Arc::new(IssuerPages::new(accounts, config.advertised(address).to_string())),
         ],
     })?;
+    let definitions = assembled.definitions();
     let server = assembled.server.prepare();
     let stack = Stack::new(
         filters(&config, authentication, authorizer, &views, metrics, drain.clone()),
@@ -106,6 +107,10 @@ pub async fn run(config: Config) -> Result<(), String> {
     ));
     tokio::spawn(until_signal(drainer, Arc::clone(&progress), config.flags.shutdown_delay_duration)?);
     start(&config, &storage, &assembled.stores, &views, &progress, &drain, address).await?;
+    if let Some(mut definitions) = definitions {
+        definitions.load().await.map_err(|why| format!("cannot read definitions: {why}"))?;
+        tokio::spawn(definitions.follow(drain.clone()));
+    }
     tokio::spawn(async move {
         for outcome in [services.mark_ready().await, services.repair().await] {
             if let Err(why) = outcome {

@@ -3,6 +3,7 @@
 //! have in common.
 
 pub mod admissionregistration;
+pub mod apiextensions;
 pub mod apiregistration;
 pub mod apps;
 pub mod autoscaling;

@@ -1,9 +1,24 @@
-//! The third link of the chain. It serves its own kind, CustomResourceDefinition.
+//! The third link of the chain. It serves its own kind, CustomResourceDefinition, and the resources
+//! that those define.
 //!
-//! Position: above `endpoints`, below `aggregator`.
-//! Absence: definitions are stored and listed; the resources that they define are not served yet,
-//! requests for them go on to the end of the chain.
+//! Position: above `endpoints`, below `aggregator`. A [`Controller`] follows the definitions in
+//! storage and keeps [`CustomResources`], which [`ApiExtensions`] looks requests up in.
+//! Invariant: a resource is served before its definition says that it is established.
+//! Absence: conversion by webhooks, expressions (`x-kubernetes-validations`) and combinations of
+//! schemas (`anyOf` and the like) are refused where definitions are validated.
 
+mod cleanup;
+mod conditions;
+mod controller;
+mod custom;
+pub mod definition;
+mod naming;
+pub mod schema;
 pub mod server;
+mod serving;
+mod status;
+mod view;
 
+pub use controller::Controller;
 pub use server::ApiExtensions;
+pub use view::CustomResources;

@@ -2,20 +2,24 @@
 
 use std::sync::Arc;
 
-use apiwright_chain::{Authorized, Delegate, Request, Response};
+use apiwright_chain::{Authorized, Delegate, Request, Response, respond};
 use apiwright_endpoints::GroupServer;
+use apiwright_meta::Status;
 use futures::future::BoxFuture;
 
-/// Serves CustomResourceDefinitions.
+use crate::view::CustomResources;
+
+/// Serves CustomResourceDefinitions and what they define.
 pub struct ApiExtensions {
     own: GroupServer,
+    custom: Arc<CustomResources>,
     next: Arc<dyn Delegate>,
 }
 
 impl ApiExtensions {
-    /// Serves its own groups and hands the rest to `next`.
-    pub fn new(own: GroupServer, next: Arc<dyn Delegate>) -> Self {
-        Self { own, next }
+    /// Serves its own groups and custom resources, and hands the rest to `next`.
+    pub fn new(own: GroupServer, custom: Arc<CustomResources>, next: Arc<dyn Delegate>) -> Self {
+        Self { own, custom, next }
     }
 }
 
@@ -25,7 +29,12 @@ impl Delegate for ApiExtensions {
             if self.own.owns(&request.info) {
                 return self.own.serve(request).await;
             }
-            self.next.serve(request).await
+            let found = if request.info.is_resource { self.custom.find(&request.info) } else { None };
+            match found {
+                Some(Ok(server)) => server.serve(request).await,
+                Some(Err(why)) => respond::failure(&request.head, &Status::service_unavailable(why)),
+                None => self.next.serve(request).await,
+            }
         })
     }
 }

@@ -50,7 +50,7 @@ pub(crate) fn build(subject: &Subject, types: &Types) -> Value {
             )
         }
         Subject::Version(group, version, resources) => {
-            version_paths(&mut schemas, types, group, version, resources)
+            version_paths(&mut schemas, types, group, version, &resources.all())
         }
         Subject::CodeVersion => code_version(&mut schemas, types),
     };

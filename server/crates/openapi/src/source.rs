@@ -25,10 +25,20 @@ pub(crate) enum Subject {
     /// A group's document, `apis/apps`.
     Group(String),
     /// A group version with these resources, `apis/apps/v1`.
-    Version(String, String, Vec<Arc<Resource>>),
+    Version(String, String, Resources),
     /// `version`.
     CodeVersion,
 }
+
+/// The resources of a group version: known, or asked for when the document is.
+#[derive(Clone)]
+pub(crate) enum Resources {
+    Known(Vec<Arc<Resource>>),
+    Later(Later),
+}
+
+/// Gives the resources of a group version.
+pub type Later = Arc<dyn Fn() -> Vec<Arc<Resource>> + Send + Sync>;
 
 /// A document that may not have been built yet.
 pub struct Document {
@@ -59,6 +69,15 @@ impl OpenApi {
 
     /// Adds a group version, or replaces what was said of it.
     pub fn set(&self, group: &str, version: &str, resources: Vec<Arc<Resource>>) {
+        self.put(group, version, Resources::Known(resources));
+    }
+
+    /// The same, with resources that are made when somebody asks for the document.
+    pub fn set_later(&self, group: &str, version: &str, resources: Later) {
+        self.put(group, version, Resources::Later(resources));
+    }
+
+    fn put(&self, group: &str, version: &str, resources: Resources) {
         let subject = Subject::Version(group.into(), version.into(), resources);
         self.current.rcu(|documents| {
             let mut documents = BTreeMap::clone(documents);
@@ -114,6 +133,21 @@ impl Built {
         let digest = ring::digest::digest(&ring::digest::SHA512, &json);
         let hash = digest.as_ref().iter().map(|byte| format!("{byte:02X}")).collect();
         Self { json: json.into(), hash }
+    }
+}
+
+impl Resources {
+    pub(crate) fn all(&self) -> Vec<Arc<Resource>> {
+        match self {
+            Self::Known(resources) => resources.clone(),
+            Self::Later(resources) => resources(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Resources {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.all().iter().map(|one| &*one.plural)).finish()
     }
 }
 

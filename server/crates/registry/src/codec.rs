@@ -6,7 +6,8 @@ use apiwright_json::{Object, Str, Value};
 use apiwright_meta::status::Result;
 use apiwright_meta::{Status, object};
 use apiwright_schema::decode::{ObjectKind, Source, normalise};
-use apiwright_schema::{Struct, Text};
+use apiwright_schema::defaults::apply_defaults;
+use apiwright_schema::{Struct, Text, prune};
 use apiwright_storage::{Entry, Revision};
 use bytes::Bytes;
 
@@ -66,7 +67,7 @@ impl Store {
                     let here = table.iter().find(|(_, there)| **there == *key).map(|(here, _)| here);
                     object.push(here.map_or(key, |here| (&**here).into()), value);
                 }
-                Conversion::Same | Conversion::Hook => object.push(key, value),
+                Conversion::Same | Conversion::Hook | Conversion::Pruned => object.push(key, value),
             }
         }
         let mut object = Value::Object(object);
@@ -76,6 +77,11 @@ impl Store {
             Conversion::Hook => {
                 self.resource.hooks.from_stored(&mut object)?;
                 object = normal(&self.resource.schema, &served, object)?;
+            }
+            Conversion::Pruned => {
+                prune::prune(&self.resource.schema, &mut object);
+                apply_defaults(&self.resource.schema, &mut object);
+                prune::sort(&mut object);
             }
         }
         if entry.mod_revision != 0 {
@@ -100,6 +106,11 @@ impl Store {
                 let mut object = object.clone();
                 self.resource.hooks.to_stored(&mut object)?;
                 object
+            }
+            Conversion::Pruned => {
+                let mut object = object.clone();
+                prune::prune(self.stored_type.as_ref().unwrap_or(&self.resource.schema), &mut object);
+                return Ok(encoded(&object, stored).into());
             }
         };
         if let Some(ty) = &self.stored_type {

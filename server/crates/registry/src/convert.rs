@@ -16,7 +16,7 @@ pub fn convert(object: Value, from: &Resource, to: &Resource) -> Result<Value> {
 
 fn to_stored(mut object: Value, from: &Resource) -> Result<Value> {
     match &from.storage.conversion {
-        Conversion::Same => {}
+        Conversion::Same | Conversion::Pruned => {}
         Conversion::Rename(table) => {
             rename(&mut object, |here| {
                 table.iter().find(|(name, _)| **name == *here).map(|(_, stored)| &**stored)
@@ -29,7 +29,7 @@ fn to_stored(mut object: Value, from: &Resource) -> Result<Value> {
 
 fn from_stored(mut object: Value, to: &Resource) -> Result<Value> {
     match &to.storage.conversion {
-        Conversion::Same => {}
+        Conversion::Same | Conversion::Pruned => {}
         Conversion::Rename(table) => {
             rename(&mut object, |stored| {
                 table.iter().find(|(_, name)| **name == *stored).map(|(here, _)| &**here)

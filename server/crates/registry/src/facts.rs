@@ -158,7 +158,7 @@ impl FieldPaths {
     pub(crate) fn of(resource: &Resource) -> Self {
         let renames: &[_] = match &resource.storage.conversion {
             Conversion::Rename(table) => table,
-            Conversion::Same | Conversion::Hook => &[],
+            Conversion::Same | Conversion::Hook | Conversion::Pruned => &[],
         };
         let mut id = Fnv::default();
         let paths = resource

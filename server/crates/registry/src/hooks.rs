@@ -83,7 +83,7 @@ pub trait Hooks: Send + Sync + std::fmt::Debug + 'static {
 
     /// What every answer about such objects warns of, where the version is on its way out:
     /// `v1 ComponentStatus is deprecated in v1.19+`.
-    fn deprecation(&self) -> Option<&'static str> {
+    fn deprecation(&self) -> Option<&str> {
         None
     }
 

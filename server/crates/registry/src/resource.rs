@@ -91,6 +91,8 @@ pub enum Conversion {
     Rename(Table<(Text, Text)>),
     /// A hook converts ([`Hooks::to_stored`], [`Hooks::from_stored`]).
     Hook,
+    /// It has other fields or defaults than what is stored may have: the version of a custom resource.
+    Pruned,
 }
 
 /// A group, version and kind as spec texts.

@@ -41,7 +41,7 @@ impl Store {
         errors.append(update_faults());
         errors.append(update_faults());
         if !self.resource.is_custom() {
-            errors.append(standard_finalizer_faults(object));
+            errors.append(self.standard_faults(object));
             errors.append(self.own_meta_faults(object));
         }
         self.schema_faults(object, Some(old), &mut errors);
@@ -53,9 +53,17 @@ impl Store {
     fn own_meta_faults(&self, object: &Value) -> ErrorList {
         let mut errors = self.meta_faults(object, self.name_check());
         if !self.resource.is_custom() {
-            errors.append(standard_finalizer_faults(object));
+            errors.append(self.standard_faults(object));
         }
         errors
+    }
+
+    /// What kube's own kinds ask of finalizers; its extensions' do not.
+    fn standard_faults(&self, object: &Value) -> ErrorList {
+        match &*self.resource.group {
+            "apiextensions.k8s.io" | "apiregistration.k8s.io" => ErrorList::new(),
+            _ => standard_finalizer_faults(object),
+        }
     }
 
     fn meta_faults(&self, object: &Value, name: NameCheck) -> ErrorList {

@@ -218,6 +218,12 @@ pub enum Rule {
     Minimum(f64),
     /// Not above.
     Maximum(f64),
+    /// Above.
+    ExclusiveMinimum(f64),
+    /// Below.
+    ExclusiveMaximum(f64),
+    /// So many times this.
+    MultipleOf(f64),
     /// At least so many characters.
     MinLength(u64),
     /// At most so many characters.
@@ -232,6 +238,10 @@ pub enum Rule {
     MinItems(u64),
     /// At most so many items.
     MaxItems(u64),
+    /// At least so many members.
+    MinProperties(u64),
+    /// At most so many members.
+    MaxProperties(u64),
     /// Does not change once set.
     Immutable,
 }

@@ -14,6 +14,8 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
+pub use pattern::pattern_fault;
+
 use apiwright_json::{Object, Value};
 use apiwright_meta::field::go_value;
 use apiwright_meta::{ErrorList, Path};

@@ -20,12 +20,23 @@ pub(super) fn matches(expression: &str, text: &str) -> bool {
     compiled(expression).is_none_or(|regex| regex.is_match(text))
 }
 
+/// Why an expression cannot be used: what Go says of it, as far as it is known.
+pub fn pattern_fault(expression: &str) -> Option<String> {
+    let why = build(expression).err()?.to_string();
+    let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    Some(format!("error parsing regexp: {why}"))
+}
+
+fn build(expression: &str) -> Result<Regex, regex::Error> {
+    regex::RegexBuilder::new(expression).size_limit(SIZE_MAX).build()
+}
+
 fn compiled(expression: &str) -> Option<Arc<Regex>> {
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(regex) = compiled.get(expression) {
         return regex.clone();
     }
-    let regex = regex::RegexBuilder::new(expression).size_limit(SIZE_MAX).build().ok().map(Arc::new);
+    let regex = build(expression).ok().map(Arc::new);
     if compiled.len() >= KEPT_MAX {
         compiled.clear();
     }

@@ -43,6 +43,24 @@ impl Walk<'_> {
                 }
                 ON
             }
+            Rule::ExclusiveMinimum(minimum) => {
+                if number(value).is_some_and(|number| number <= *minimum) {
+                    self.bound(value, at, "greater than", *minimum);
+                }
+                ON
+            }
+            Rule::ExclusiveMaximum(maximum) => {
+                if number(value).is_some_and(|number| number >= *maximum) {
+                    self.bound(value, at, "less than", *maximum);
+                }
+                ON
+            }
+            Rule::MultipleOf(factor) => {
+                if number(value).is_some_and(|number| (number / factor).fract() != 0.0) {
+                    self.in_body(value, at, &format!("should be a multiple of {}", go_float(*factor)));
+                }
+                ON
+            }
             Rule::MinLength(least) => {
                 if value.as_str().is_some_and(|text| (text.chars().count() as u64) < *least) {
                     match self.words {
@@ -102,6 +120,22 @@ impl Walk<'_> {
                     self.errors.too_many(self.path(at), count, *most as usize);
                     DONE
                 }
+            },
+            Rule::MinProperties(least) => {
+                if let Value::Object(object) = value
+                    && (object.len() as u64) < *least
+                {
+                    let expectation = format!("should have at least {least} properties");
+                    self.in_body(&Value::Int(object.len() as i64), at, &expectation);
+                }
+                ON
+            }
+            Rule::MaxProperties(most) => match value {
+                Value::Object(object) if object.len() as u64 > *most => {
+                    self.errors.too_many(self.path(at), object.len(), *most as usize);
+                    DONE
+                }
+                _ => ON,
             },
             Rule::Immutable => {
                 if !self.updating {

@@ -1,0 +1,287 @@
+//! Follows the definitions in storage: names are accepted, what has its names is served, what is
+//! deleted is cleaned up.
+//!
+//! Position: one task, one event at a time; the decisions are [`naming`]'s.
+//! Invariant: what is reported as established is served already.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use apiwright_chain::Drain;
+use apiwright_json::{Object, Value, decode};
+use apiwright_meta::object;
+use apiwright_meta::status::Reason;
+use apiwright_registry::Store;
+use apiwright_storage::{At, Error, Event, Range, Revision, Watch};
+use futures::StreamExt;
+use tracing::{error, warn};
+
+use crate::cleanup::Cleanup;
+use crate::conditions;
+use crate::definition::{Definition, Names};
+use crate::naming::{self, Naming};
+use crate::status;
+use crate::view::CustomResources;
+
+const PREFIX: &str = "/registry/apiextensions.k8s.io/customresourcedefinitions/";
+/// How long a failed cleanup waits before it tries again.
+const CLEANUP_RETRY: Duration = Duration::from_secs(5);
+
+/// Keeps the view and the status of definitions.
+pub struct Controller {
+    custom: Arc<CustomResources>,
+    store: Arc<Store>,
+    definitions: BTreeMap<String, Definition>,
+    groups: BTreeMap<String, BTreeSet<String>>,
+    revision: Revision,
+    /// The uids of the definitions that are being cleaned up.
+    cleaning: Arc<Mutex<HashSet<String>>>,
+}
+
+impl Controller {
+    /// A controller over the store of definitions.
+    pub fn new(custom: Arc<CustomResources>, store: Arc<Store>) -> Self {
+        Self {
+            custom,
+            store,
+            definitions: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            revision: 0,
+            cleaning: Arc::default(),
+        }
+    }
+
+    /// Reads all definitions and serves those that are established.
+    ///
+    /// # Errors
+    /// Where storage cannot be read.
+    pub async fn load(&mut self) -> Result<(), Error> {
+        let range = Range { prefix: PREFIX, after: None, limit: 0, at: At::Latest };
+        let page = self.store.storage.range(range).await?;
+        let mut there = HashSet::new();
+        for entry in &page.entries {
+            if let Some(definition) = read(&entry.key, &entry.value) {
+                there.insert(definition.name.clone());
+                self.take(definition);
+            }
+        }
+        let gone: Vec<String> =
+            self.definitions.keys().filter(|name| !there.contains(*name)).cloned().collect();
+        for name in gone {
+            self.forget(&name);
+        }
+        self.revision = page.revision;
+        Ok(())
+    }
+
+    /// Follows storage from where [`Controller::load`] read it until the drain begins.
+    pub async fn follow(mut self, drain: Drain) {
+        let mut drain = drain;
+        tokio::select! {
+            () = self.run() => {}
+            () = drain.begun() => {}
+        }
+    }
+
+    async fn run(&mut self) {
+        loop {
+            let names: Vec<String> = self.definitions.keys().cloned().collect();
+            for name in names {
+                self.settle(name).await;
+            }
+            let mut resume = true;
+            while resume {
+                match self.store.storage.watch(PREFIX, self.revision).await {
+                    Ok(watch) => resume = self.events(watch).await,
+                    Err(Error::Compacted { .. }) => resume = false,
+                    Err(why) => warn!(%why, "cannot watch definitions"),
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            if let Err(why) = self.load().await {
+                warn!(%why, "cannot read definitions");
+            }
+        }
+    }
+
+    /// Applies events until the watch ends; gives whether another can go on where it ended.
+    async fn events(&mut self, mut watch: Watch) -> bool {
+        while let Some(event) = watch.next().await {
+            let event = match event {
+                Ok(event) => event,
+                Err(Error::Compacted { .. }) => return false,
+                Err(why) => {
+                    warn!(%why, "a watch of definitions ended");
+                    return true;
+                }
+            };
+            self.revision = event.revision();
+            match event {
+                Event::Put { entry, .. } => {
+                    if let Some(definition) = read(&entry.key, &entry.value) {
+                        let name = definition.name.clone();
+                        let freed = self.take(definition);
+                        self.settle(name.clone()).await;
+                        if freed {
+                            self.settle_others(&name).await;
+                        }
+                    }
+                }
+                Event::Delete { previous, .. } => {
+                    let name = previous.key.strip_prefix(PREFIX).unwrap_or_default().to_owned();
+                    if let Some(group) = self.forget(&name) {
+                        self.settle_group(&group, &name).await;
+                    }
+                }
+                Event::Progress(_) => {}
+            }
+        }
+        true
+    }
+
+    /// Remembers and serves a definition as it is; gives whether others may have its names now.
+    fn take(&mut self, definition: Definition) -> bool {
+        self.custom.set(&definition, definition.is_served());
+        self.groups.entry(definition.group.clone()).or_default().insert(definition.name.clone());
+        let accepted = definition.accepted.clone();
+        let before = self.definitions.insert(definition.name.clone(), definition);
+        before.is_some_and(|before| before.accepted != accepted && before.accepted != Names::default())
+    }
+
+    /// Gives the group of what was there.
+    fn forget(&mut self, name: &str) -> Option<String> {
+        let definition = self.definitions.remove(name)?;
+        self.custom.set(&definition, false);
+        if let Some(group) = self.groups.get_mut(&definition.group) {
+            group.remove(name);
+            if group.is_empty() {
+                self.groups.remove(&definition.group);
+            }
+        }
+        Some(definition.group)
+    }
+
+    /// Brings one definition to where it should be.
+    async fn settle(&mut self, name: String) {
+        let Some(definition) = self.definitions.get(&name) else { return };
+        if definition.cleaning {
+            self.clean_up(definition);
+        }
+        let Some(naming) = naming::decide(definition, self.group(&definition.group)) else { return };
+        if naming.names_accepted.status == "True" {
+            let mut served = definition.clone();
+            served.accepted = naming.accepted.clone();
+            self.custom.set(&served, true);
+        }
+        let uid = definition.uid.clone();
+        let change = |value: &mut Value| {
+            if object::uid(value) == uid {
+                report(value, &naming);
+            }
+        };
+        match status::write(&self.store, &name, &change).await {
+            Ok(entry) => {
+                if let Some(definition) = read(&entry.key, &entry.value)
+                    && self.take(definition)
+                {
+                    Box::pin(self.settle_others(&name)).await;
+                }
+            }
+            // Who deleted it has been there; the event comes.
+            Err(status) if status.reason == Some(Reason::NotFound) => {}
+            Err(status) => error!(name, why = status.message, "cannot report which names are accepted"),
+        }
+    }
+
+    /// Reconsiders those of a group that wait for names.
+    async fn settle_others(&mut self, name: &str) {
+        if let Some(group) = self.definitions.get(name).map(|definition| definition.group.clone()) {
+            self.settle_group(&group, name).await;
+        }
+    }
+
+    async fn settle_group(&mut self, group: &str, except: &str) {
+        let waiting: Vec<String> = self
+            .group(group)
+            .filter(|one| one.name != except && one.names != one.accepted)
+            .map(|one| one.name.clone())
+            .collect();
+        for name in waiting {
+            Box::pin(self.settle(name)).await;
+        }
+    }
+
+    fn group(&self, group: &str) -> impl Iterator<Item = &Definition> {
+        self.groups.get(group).into_iter().flatten().filter_map(|name| self.definitions.get(name))
+    }
+
+    /// Starts the cleanup of a definition, unless it runs.
+    fn clean_up(&self, definition: &Definition) {
+        let uid = definition.uid.clone();
+        if !self.cleaning.lock().unwrap_or_else(PoisonError::into_inner).insert(uid.clone()) {
+            return;
+        }
+        let serving = self.custom.serving(&definition.group, &definition.names.plural);
+        let objects = serving.filter(|_| definition.established).and_then(|serving| serving.stored());
+        let cleanup = Cleanup {
+            definitions: Arc::clone(&self.store),
+            name: definition.name.clone(),
+            uid: uid.clone(),
+            objects,
+        };
+        let cleaning = Arc::clone(&self.cleaning);
+        tokio::spawn(async move {
+            while let Err(why) = cleanup.run().await {
+                if why.reason == Some(Reason::NotFound) {
+                    break;
+                }
+                warn!(name = cleanup.name, why = why.message, "cannot clean up a definition; trying again");
+                tokio::time::sleep(CLEANUP_RETRY).await;
+            }
+            cleaning.lock().unwrap_or_else(PoisonError::into_inner).remove(&uid);
+        });
+    }
+}
+
+fn read(key: &str, value: &[u8]) -> Option<Definition> {
+    match decode(value) {
+        Ok((value, _)) => Some(Definition::read(&value)),
+        Err(why) => {
+            error!(key, %why, "cannot read a definition; it defines nothing");
+            None
+        }
+    }
+}
+
+/// Writes a decision into the status.
+fn report(definition: &mut Value, naming: &Naming) {
+    if let Some(status) = definition.at_mut(&["status"]).and_then(Value::as_object_mut) {
+        status.insert("acceptedNames", named(&naming.accepted));
+    }
+    conditions::set(definition, "NamesAccepted", &naming.names_accepted);
+    if let Some(established) = &naming.established {
+        conditions::set(definition, "Established", established);
+    }
+}
+
+/// Names in their normal form.
+fn named(names: &Names) -> Value {
+    let texts = |texts: &[String]| texts.iter().map(|text| Value::from(text.as_str())).collect::<Vec<_>>();
+    let mut object = Object::new();
+    object.push("plural", names.plural.as_str());
+    if !names.singular.is_empty() {
+        object.push("singular", names.singular.as_str());
+    }
+    if !names.short_names.is_empty() {
+        object.push("shortNames", texts(&names.short_names));
+    }
+    object.push("kind", names.kind.as_str());
+    if !names.list_kind.is_empty() {
+        object.push("listKind", names.list_kind.as_str());
+    }
+    if !names.categories.is_empty() {
+        object.push("categories", texts(&names.categories));
+    }
+    object.into()
+}

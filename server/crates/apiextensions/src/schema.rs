@@ -1,0 +1,438 @@
+//! Structural schemas as the tables that the schema engine walks.
+//!
+//! Position: between a definition, which has the schema as JSON, and the [`Struct`]s that decode,
+//! prune, default, validate and merge custom resources.
+//! Invariant: equal parts of one compiler's schemas are one table, also across versions. What the
+//! engine cannot check is refused, never left out.
+//! Absence: whether a schema is structural, which is the validation of definitions.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use apiwright_json::{Object, Value, to_string};
+use apiwright_meta::{ErrorList, Path};
+use apiwright_schema::table::{Plan, Unknown};
+use apiwright_schema::{Field, List, ListKind, Map, Node, Ref, Rule, Shape, Struct, Table, Text};
+
+/// What a schema says that this server does not enforce yet.
+///
+/// # Errors
+/// With those words.
+pub fn unsupported(schema: &Value, path: &Path) -> Result<(), ErrorList> {
+    let metadata = structure(Vec::new(), Unknown::Keep, false);
+    Compiler::new(Ref::Shared(Arc::new(metadata))).root(schema, path).map(|_| ())
+}
+
+/// Compiles the schemas of one definition.
+pub struct Compiler {
+    /// The type of every object's metadata.
+    object_meta: Ref<Struct>,
+    structs: HashMap<String, Ref<Struct>>,
+    lists: HashMap<String, Ref<List>>,
+    maps: HashMap<String, Ref<Map>>,
+    unsupported: ErrorList,
+}
+
+impl Compiler {
+    /// A compiler; `object_meta` is the type of metadata.
+    pub fn new(object_meta: Ref<Struct>) -> Self {
+        Self {
+            object_meta,
+            structs: HashMap::new(),
+            lists: HashMap::new(),
+            maps: HashMap::new(),
+            unsupported: ErrorList::new(),
+        }
+    }
+
+    /// The type of a resource's objects.
+    ///
+    /// # Errors
+    /// With the words that nothing here enforces, at their paths below `path`.
+    pub fn root(&mut self, schema: &Value, path: &Path) -> Result<Ref<Struct>, ErrorList> {
+        let none = Object::new();
+        let schema = schema.as_object().unwrap_or(&none);
+        self.refuse(schema, path);
+        let fields = self.properties(schema, path);
+        let fields = self.with_identity(fields);
+        let root = structure(fields, unknown(schema), false);
+        let unsupported = std::mem::take(&mut self.unsupported);
+        if unsupported.is_empty() { Ok(Ref::Shared(Arc::new(root))) } else { Err(unsupported) }
+    }
+
+    fn node(&mut self, schema: &Value, path: &Path) -> Node {
+        let Some(schema) = schema.as_object() else { return any() };
+        self.refuse(schema, path);
+        Node {
+            shape: self.shape(schema, path),
+            nullable: truth(schema, "nullable"),
+            default: schema
+                .get("default")
+                .filter(|value| !value.is_null())
+                .map(|value| shared(&to_string(value))),
+            fill: None,
+            rules: rules(schema),
+        }
+    }
+
+    fn shape(&mut self, schema: &Object, path: &Path) -> Shape {
+        if truth(schema, "x-kubernetes-int-or-string") {
+            return Shape::IntOrString;
+        }
+        match schema.str("type").unwrap_or_default() {
+            "string" => Shape::String(text("")),
+            "integer" => Shape::Int64,
+            "number" => Shape::Double,
+            "boolean" => Shape::Bool,
+            "array" => Shape::List(self.list(schema, path)),
+            "object" => self.object(schema, path),
+            _ => Shape::Any(text("")),
+        }
+    }
+
+    fn object(&mut self, schema: &Object, path: &Path) -> Shape {
+        let keeps = truth(schema, "x-kubernetes-preserve-unknown-fields");
+        match schema.get("additionalProperties") {
+            Some(value) if !keeps && !matches!(value, Value::Null | Value::Bool(false)) => {
+                Shape::Map(self.map(schema, value, path))
+            }
+            _ => Shape::Struct(self.members(schema, path)),
+        }
+    }
+
+    fn members(&mut self, schema: &Object, path: &Path) -> Ref<Struct> {
+        let key = to_string(&Value::Object(schema.clone()));
+        if let Some(known) = self.structs.get(&key) {
+            return known.clone();
+        }
+        let mut fields = self.properties(schema, path);
+        if truth(schema, "x-kubernetes-embedded-resource") {
+            fields = self.with_identity(fields);
+        }
+        let atomic = schema.str("x-kubernetes-map-type") == Some("atomic");
+        let made = Ref::Shared(Arc::new(structure(fields, unknown(schema), atomic)));
+        self.structs.insert(key, made.clone());
+        made
+    }
+
+    fn map(&mut self, schema: &Object, value: &Value, path: &Path) -> Ref<Map> {
+        let atomic = schema.str("x-kubernetes-map-type") == Some("atomic");
+        let key = format!("{atomic}{}", to_string(value));
+        if let Some(known) = self.maps.get(&key) {
+            return known.clone();
+        }
+        let value = self.node(value, &path.child("additionalProperties"));
+        let made = Ref::Shared(Arc::new(Map { value, atomic }));
+        self.maps.insert(key, made.clone());
+        made
+    }
+
+    fn list(&mut self, schema: &Object, path: &Path) -> Ref<List> {
+        let item = schema.get("items").unwrap_or(&Value::Null);
+        let keys = texts(schema, "x-kubernetes-list-map-keys");
+        let list_type = schema.str("x-kubernetes-list-type").unwrap_or("atomic");
+        let key = format!("{list_type} {} {}", keys.join(","), to_string(item));
+        if let Some(known) = self.lists.get(&key) {
+            return known.clone();
+        }
+        let kind = match list_type {
+            "set" => ListKind::Set,
+            "map" => ListKind::Map(table(keys.into_iter().map(shared).collect())),
+            _ => ListKind::Atomic,
+        };
+        let made = Ref::Shared(Arc::new(List { item: self.node(item, &path.child("items")), kind }));
+        self.lists.insert(key, made.clone());
+        made
+    }
+
+    fn properties(&mut self, schema: &Object, path: &Path) -> Vec<Field> {
+        let required = texts(schema, "required");
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let path = path.child("properties");
+        for name in &required {
+            if !properties.is_some_and(|properties| properties.contains_key(name)) {
+                let words = format!("required property {name:?} without a schema is not supported yet");
+                self.unsupported.forbidden(path.clone(), &words);
+            }
+        }
+        let mut fields: Vec<Field> = properties
+            .into_iter()
+            .flat_map(Object::iter)
+            .map(|(name, schema)| Field {
+                required: required.contains(&name.as_str()),
+                doc: shared(schema.text_at(&["description"])),
+                ..field(shared(name), self.node(schema, &path.key(name)))
+            })
+            .collect();
+        fields.sort_by(|a, b| a.name.cmp(&b.name));
+        fields
+    }
+
+    /// The fields that every object has, in place of what the schema says of them.
+    fn with_identity(&self, mut fields: Vec<Field>) -> Vec<Field> {
+        let metadata = Node { shape: Shape::Struct(self.object_meta.clone()), ..any() };
+        let string = || Node { shape: Shape::String(text("")), ..any() };
+        for (name, node) in [("apiVersion", string()), ("kind", string()), ("metadata", metadata)] {
+            match fields.iter_mut().find(|one| *one.name == *name) {
+                Some(field) => field.node = node,
+                None => fields.push(field(text(name), node)),
+            }
+        }
+        fields.sort_by(|a, b| a.name.cmp(&b.name));
+        fields
+    }
+
+    /// Notes what a schema says that nothing enforces.
+    fn refuse(&mut self, schema: &Object, path: &Path) {
+        for word in UNSUPPORTED {
+            let said = schema.get(word).is_some_and(|value| match value {
+                Value::Null | Value::Bool(false) => false,
+                Value::Array(items) => !items.is_empty(),
+                _ => true,
+            });
+            // That it is an integer or a string is what the shape says already.
+            let told = matches!(*word, "anyOf" | "allOf") && truth(schema, "x-kubernetes-int-or-string");
+            if said && !told {
+                self.unsupported.forbidden(path.child(word), "is not supported yet");
+            }
+        }
+    }
+}
+
+/// What schemas may say and this server does not enforce yet.
+const UNSUPPORTED: &[&str] = &["x-kubernetes-validations", "allOf", "anyOf", "oneOf", "not"];
+
+/// The rules of a value, in the order in which upstream's validator looks at them.
+fn rules(schema: &Object) -> Table<Rule> {
+    let number = |name: &str| match schema.get(name) {
+        Some(Value::Int(number)) => Some(*number as f64),
+        Some(Value::Float(number)) => Some(*number),
+        _ => None,
+    };
+    let count = |name: &str| schema.get(name).and_then(Value::as_i64).and_then(|it| u64::try_from(it).ok());
+    let word = |name: &str| schema.str(name).filter(|word| !word.is_empty()).map(shared);
+    let exclusive = |name: &str| truth(schema, name);
+    let mut rules = Vec::new();
+    if let Some(values) = schema.get("enum").and_then(Value::as_array).filter(|values| !values.is_empty()) {
+        rules.push(Rule::Enum(table(values.iter().map(|value| shared(&to_string(value))).collect())));
+    }
+    rules.extend(number("maximum").map(|it| match exclusive("exclusiveMaximum") {
+        true => Rule::ExclusiveMaximum(it),
+        false => Rule::Maximum(it),
+    }));
+    rules.extend(number("minimum").map(|it| match exclusive("exclusiveMinimum") {
+        true => Rule::ExclusiveMinimum(it),
+        false => Rule::Minimum(it),
+    }));
+    rules.extend(number("multipleOf").filter(|it| *it != 0.0).map(Rule::MultipleOf));
+    rules.extend(count("maxLength").map(Rule::MaxLength));
+    rules.extend(count("minLength").map(Rule::MinLength));
+    rules.extend(word("pattern").map(Rule::Pattern));
+    rules.extend(word("format").map(Rule::Format));
+    rules.extend(count("maxItems").map(Rule::MaxItems));
+    rules.extend(count("minItems").map(Rule::MinItems));
+    rules.extend(count("maxProperties").map(Rule::MaxProperties));
+    rules.extend(count("minProperties").map(Rule::MinProperties));
+    table(rules)
+}
+
+fn structure(fields: Vec<Field>, unknown: Unknown, atomic: bool) -> Struct {
+    // The fields are sorted by name.
+    let by_name: Vec<u16> = (0..u16::try_from(fields.len()).unwrap_or(u16::MAX)).collect();
+    Struct {
+        name: text(""),
+        doc: text(""),
+        fields: table(fields),
+        by_name: table(by_name),
+        unknown,
+        atomic,
+        unions: table(Vec::new()),
+        plan: Plan::new(),
+    }
+}
+
+/// In a custom resource, absence always differs from the zero value.
+fn field(name: Text, node: Node) -> Field {
+    Field { name, doc: text(""), node, required: false, pointer: true, keep: false, patch: None, proto: None }
+}
+
+fn any() -> Node {
+    let rules = table(Vec::new());
+    Node { shape: Shape::Any(text("")), nullable: false, default: None, fill: None, rules }
+}
+
+fn unknown(schema: &Object) -> Unknown {
+    if truth(schema, "x-kubernetes-preserve-unknown-fields") { Unknown::Keep } else { Unknown::Drop }
+}
+
+fn truth(schema: &Object, name: &str) -> bool {
+    schema.get(name).and_then(Value::as_bool).unwrap_or_default()
+}
+
+fn texts<'a>(schema: &'a Object, name: &str) -> Vec<&'a str> {
+    let list = schema.get(name).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+fn text(text: &'static str) -> Text {
+    Ref::Static(text)
+}
+
+fn shared(text: &str) -> Text {
+    Ref::Shared(text.into())
+}
+
+fn table<T>(items: Vec<T>) -> Table<T> {
+    Ref::Shared(items.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use apiwright_schema::validate::{Words, validate};
+    use apiwright_schema::{defaults, prune};
+
+    use super::*;
+
+    fn json(text: &str) -> Value {
+        apiwright_json::decode(text.as_bytes()).expect(text).0
+    }
+
+    fn compile(schema: &str) -> Result<Ref<Struct>, String> {
+        let meta = Ref::Shared(Arc::new(structure(vec![field(text("name"), any())], Unknown::Drop, false)));
+        let schema = json(schema);
+        Compiler::new(meta).root(&schema, &Path::new("s")).map_err(|errors| errors.aggregate())
+    }
+
+    #[test]
+    fn objects_are_pruned_defaulted_and_checked() {
+        let object =
+            |properties: &str| format!(r#"{{"type":"object","properties":{{"spec":{properties}}}}}"#);
+        for (schema, given, want, faults) in [
+            (
+                r#"{"type":"object","properties":{"a":{"type":"string"}}}"#,
+                r#"{"a":"x","b":1}"#,
+                r#"{"a":"x"}"#,
+                "",
+            ),
+            (r#"{"type":"object"}"#, r#"{"a":"x"}"#, "{}", ""),
+            (
+                r#"{"type":"object","x-kubernetes-preserve-unknown-fields":true}"#,
+                r#"{"a":{"b":1}}"#,
+                r#"{"a":{"b":1}}"#,
+                "",
+            ),
+            (
+                r#"{"type":"object","additionalProperties":{"type":"integer"}}"#,
+                r#"{"a":1,"b":2}"#,
+                r#"{"a":1,"b":2}"#,
+                "",
+            ),
+            (
+                r#"{"x-kubernetes-int-or-string":true,"anyOf":[{"type":"integer"},{"type":"string"}]}"#,
+                "3",
+                "3",
+                "",
+            ),
+            (r#"{"x-kubernetes-preserve-unknown-fields":true}"#, "[{\"a\":1}]", "[{\"a\":1}]", ""),
+            (
+                r#"{"type":"array","items":{"type":"object","properties":{"v":{"type":"integer","default":7}}}}"#,
+                r#"[{},{"v":0}]"#,
+                r#"[{"v":7},{"v":0}]"#,
+                "",
+            ),
+            (
+                r#"{"type":"object","properties":{"a":{"type":"string","default":"x"},"b":{"type":"string","nullable":true,"default":"y"}}}"#,
+                r#"{"a":null,"b":null}"#,
+                r#"{"a":"x","b":null}"#,
+                "",
+            ),
+            (
+                r#"{"type":"object","properties":{"o":{"type":"object","default":{},"properties":{"x":{"type":"integer","default":1}}}}}"#,
+                "{}",
+                r#"{"o":{"x":1}}"#,
+                "",
+            ),
+            (
+                r#"{"type":"object","required":["a"],"properties":{"a":{"type":"string"}}}"#,
+                "{}",
+                "{}",
+                "spec.a: Required value",
+            ),
+            (
+                r#"{"type":"integer","minimum":3}"#,
+                "2",
+                "2",
+                "spec: Invalid value: 2: spec in body should be greater than or equal to 3",
+            ),
+            (
+                r#"{"type":"number","maximum":3,"exclusiveMaximum":true}"#,
+                "3",
+                "3",
+                "spec: Invalid value: 3: spec in body should be less than 3",
+            ),
+            (
+                r#"{"type":"string","enum":["b","a"]}"#,
+                "\"c\"",
+                "\"c\"",
+                "spec: Unsupported value: \"c\": supported values: \"b\", \"a\"",
+            ),
+            (
+                r#"{"type":"string"}"#,
+                "0",
+                "0",
+                "spec: Invalid value: \"integer\": spec in body must be of type string: \"integer\"",
+            ),
+            (r#"{"type":"string"}"#, "\"\"", "\"\"", ""),
+            (
+                r#"{"type":"object","maxProperties":1,"additionalProperties":{"type":"string"}}"#,
+                r#"{"a":"","b":""}"#,
+                r#"{"a":"","b":""}"#,
+                "spec: Too many: 2: must have at most 1 item",
+            ),
+            (
+                r#"{"type":"object","x-kubernetes-embedded-resource":true,"x-kubernetes-preserve-unknown-fields":true}"#,
+                r#"{"metadata":{"name":"n","x":1},"y":1}"#,
+                r#"{"metadata":{"name":"n"},"y":1}"#,
+                "",
+            ),
+        ] {
+            let ty = compile(&object(schema)).expect(schema);
+            let mut value = json(&format!(r#"{{"spec":{given}}}"#));
+            prune::prune(&ty, &mut value);
+            defaults::apply_defaults(&ty, &mut value);
+            assert_eq!(to_string(&value), format!(r#"{{"spec":{want}}}"#), "{schema}");
+            let mut errors = ErrorList::new();
+            validate(&ty, &value, None, &Path::default(), Words::Custom, &mut errors);
+            let found = if errors.is_empty() { String::new() } else { errors.aggregate() };
+            assert_eq!(found, faults, "{schema}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_enforced_is_refused() {
+        for (schema, why) in [
+            (
+                r#"{"type":"object","x-kubernetes-validations":[{"rule":"self.a"}]}"#,
+                "s.x-kubernetes-validations: Forbidden: is not supported yet",
+            ),
+            (
+                r#"{"type":"object","properties":{"a":{"type":"array","items":{"type":"string","oneOf":[{}]}}}}"#,
+                "s.properties[a].items.oneOf: Forbidden: is not supported yet",
+            ),
+        ] {
+            assert_eq!(compile(schema).map(|_| ()), Err(why.to_owned()));
+        }
+    }
+
+    #[test]
+    fn equal_parts_are_one() {
+        let part = r#"{"type":"object","properties":{"x":{"type":"string"}}}"#;
+        let schema = format!(r#"{{"type":"object","properties":{{"a":{part},"b":{part}}}}}"#);
+        let ty = compile(&schema).expect("a schema");
+        let part = |name: &str| match ty.field(name).map(|field| &field.node.shape) {
+            Some(Shape::Struct(Ref::Shared(part))) => Arc::clone(part),
+            other => panic!("{other:?}"),
+        };
+        assert!(Arc::ptr_eq(&part("a"), &part("b")));
+    }
+}

@@ -1,0 +1,305 @@
+//! What serves a definition: its versions as resources, their servers made when they are first asked for.
+
+use std::sync::{Arc, OnceLock};
+
+use apiwright_endpoints::{ResourceServer, Shared};
+use apiwright_meta::{ErrorList, Path};
+use apiwright_registry::hooks::{Hooks, NoHooks};
+use apiwright_registry::resource::{Conversion, StorageSpec};
+use apiwright_registry::{
+    Column, ColumnValue, Kind, NameRule, Resource, Selectable, Store, Strategy, Subresource, SubresourceKind,
+    Verb,
+};
+use apiwright_schema::table::{Plan, Unknown};
+use apiwright_schema::{Ref, Struct, Table, Text};
+use apiwright_storage::Storage;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
+use crate::custom::{CustomHooks, NoCreation};
+use crate::definition::{self, Definition, Names};
+use crate::schema::Compiler;
+
+const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+
+/// What upstream's discovery says of custom resources, in its order.
+const VERBS: &[Verb] = &[
+    Verb::Delete,
+    Verb::DeleteCollection,
+    Verb::Get,
+    Verb::List,
+    Verb::Patch,
+    Verb::Create,
+    Verb::Update,
+    Verb::Watch,
+];
+/// What is left of it on the way out.
+const LAST_VERBS: &[Verb] = &[Verb::Delete, Verb::DeleteCollection, Verb::Get, Verb::List, Verb::Watch];
+const SUBRESOURCE_VERBS: &[Verb] = &[Verb::Get, Verb::Patch, Verb::Update];
+
+/// A definition as it is served. Made anew when its specification or names change.
+pub(crate) struct Serving {
+    definition: Definition,
+    storage: Arc<dyn Storage>,
+    shared: Arc<Shared>,
+    built: OnceLock<Result<Vec<Arc<ResourceServer>>, String>>,
+}
+
+impl Serving {
+    pub(crate) fn new(definition: Definition, storage: Arc<dyn Storage>, shared: Arc<Shared>) -> Self {
+        Self { definition, storage, shared, built: OnceLock::new() }
+    }
+
+    /// Whether this is how a definition is to be served.
+    pub(crate) fn serves(&self, definition: &Definition) -> bool {
+        let served = &self.definition;
+        served.uid == definition.uid
+            && served.generation == definition.generation
+            && served.accepted == definition.accepted
+            && served.terminating == definition.terminating
+    }
+
+    /// The names of the versions that are served.
+    pub(crate) fn versions(&self) -> impl Iterator<Item = &str> {
+        self.definition.versions.iter().filter(|version| version.served).map(|version| version.name.as_str())
+    }
+
+    /// The server of a version; `None` where it is not served.
+    ///
+    /// # Errors
+    /// With what keeps it from being served.
+    pub(crate) fn server(&self, version: &str) -> Option<Result<&Arc<ResourceServer>, &str>> {
+        self.versions().find(|one| *one == version)?;
+        match self.built.get_or_init(|| self.build()) {
+            Ok(servers) => servers.iter().find(|one| *one.resource().version == *version).map(Ok),
+            Err(why) => Some(Err(why)),
+        }
+    }
+
+    /// A version as discovery tells it.
+    pub(crate) fn discovered(&self, version: &str) -> Option<Arc<Resource>> {
+        let version = self.definition.versions.iter().find(|one| one.served && one.name == version)?;
+        let verbs = if self.definition.terminating { LAST_VERBS } else { VERBS };
+        let schema = Ref::Shared(Arc::new(anything()));
+        Some(Arc::new(Resource { verbs: Ref::Static(verbs), ..self.resource(version, schema) }))
+    }
+
+    /// The objects as they are stored, of whatever shape.
+    pub(crate) fn stored(&self) -> Option<Store> {
+        let version = self.definition.storage_version()?;
+        let resource = self.resource(version, Ref::Shared(Arc::new(anything())));
+        let storage = StorageSpec { conversion: Conversion::Same, ..resource.storage.clone() };
+        Some(Store::new(Arc::new(Resource { storage, ..resource }), Arc::clone(&self.storage)))
+    }
+
+    fn build(&self) -> Result<Vec<Arc<ResourceServer>>, String> {
+        let meta = self.shared.catalogue.definition(OBJECT_META).ok_or("there is no type of metadata")?;
+        let mut compiler = Compiler::new(Ref::Static(meta));
+        let mut resources = Vec::new();
+        let mut stored_type = None;
+        for version in &self.definition.versions {
+            let path = Path::new(&version.name);
+            let schema = compiler.root(&version.schema, &path).map_err(|errors: ErrorList| {
+                format!("the schema of {} cannot be served: {}", self.definition.name, errors.aggregate())
+            })?;
+            if version.storage {
+                stored_type = Some(schema.clone());
+            }
+            if version.served {
+                resources.push(Arc::new(self.resource(version, schema)));
+            }
+        }
+        let shared = if self.definition.terminating {
+            Arc::new(Shared {
+                admission: Arc::new((*self.shared.admission).clone().and(NoCreation::plugin())),
+                authorizer: Arc::clone(&self.shared.authorizer),
+                drain: self.shared.drain.clone(),
+                watch_timeout_min: self.shared.watch_timeout_min,
+                body_bytes_max: self.shared.body_bytes_max,
+                catalogue: self.shared.catalogue,
+            })
+        } else {
+            Arc::clone(&self.shared)
+        };
+        let server = |resource: &Arc<Resource>| {
+            let mut store = Store::new(Arc::clone(resource), Arc::clone(&self.storage));
+            if let Some(ty) = &stored_type {
+                store = store.stored_as(ty.clone());
+            }
+            let siblings = resources.iter().filter(|one| *one.version != *resource.version);
+            let siblings = siblings.cloned().collect();
+            Arc::new(ResourceServer::new(Arc::new(store), Arc::clone(&shared)).with_siblings(siblings))
+        };
+        Ok(resources.iter().map(server).collect())
+    }
+
+    fn resource(&self, version: &definition::Version, schema: Ref<Struct>) -> Resource {
+        let definition = &self.definition;
+        let names = &definition.accepted;
+        let stored = definition.storage_version().map_or(&*version.name, |version| &*version.name);
+        // What was written by this one schema, and nothing else, is as it is to be read.
+        let same = definition.generation == 1 && definition.versions.len() == 1;
+        let hooks: Ref<dyn Hooks> = match &version.deprecation {
+            Some(text) => Ref::Shared(Arc::new(CustomHooks { deprecation: Some(text.clone()) })),
+            None => Ref::Static(&NoHooks),
+        };
+        Resource {
+            group: shared(&definition.group),
+            version: shared(&version.name),
+            plural: shared(&definition.names.plural),
+            singular: shared(&names.singular),
+            kind: shared(&names.kind),
+            list_kind: shared(&names.list_kind),
+            short_names: texts(&names.short_names),
+            categories: texts(&names.categories),
+            scope: definition.scope,
+            verbs: Ref::Static(VERBS),
+            subresources: subresources(definition, names, version),
+            schema,
+            storage: StorageSpec {
+                prefix: shared(&format!("{}/{}", definition.group, definition.names.plural)),
+                kind: kind(&definition.group, stored, &names.kind),
+                version_hash: shared(&version_hash(&definition.group, stored, &names.kind)),
+                conversion: if same { Conversion::Same } else { Conversion::Pruned },
+                ttl_seconds: 0,
+            },
+            strategy: Strategy {
+                name_rule: NameRule::DnsSubdomain,
+                create_on_update: false,
+                unconditional_update: false,
+                generation: true,
+                status_fields: if version.status { Ref::Static(STATUS) } else { Ref::Static(&[]) },
+                status_subresource: version.status,
+                status_on_create: false,
+                graceful_delete: false,
+                delete_returns_object: false,
+            },
+            columns: self.columns(version),
+            selectable: table(version.selectable.iter().map(|path| selectable(path)).collect()),
+            hooks,
+        }
+    }
+
+    fn columns(&self, version: &definition::Version) -> Table<Column> {
+        let meta = self.shared.catalogue.definition(OBJECT_META);
+        let doc =
+            |name: &str| meta.and_then(|meta| meta.field(name)).map_or(text(""), |field| field.doc.clone());
+        let mut columns = vec![Column {
+            name: text("Name"),
+            kind: text("string"),
+            format: text("name"),
+            priority: 0,
+            doc: doc("name"),
+            value: ColumnValue::Name,
+        }];
+        columns.extend(version.columns.iter().map(|column| Column {
+            name: shared(&column.name),
+            kind: shared(&column.kind),
+            format: shared(&column.format),
+            priority: column.priority,
+            doc: match column.description.as_str() {
+                "" => shared(&format!(
+                    "Custom resource definition column (in JSONPath format): {}",
+                    column.path
+                )),
+                description => shared(description),
+            },
+            value: ColumnValue::JsonPath(shared(&column.path)),
+        }));
+        if version.columns.is_empty() {
+            columns.push(Column {
+                name: text("Age"),
+                kind: text("date"),
+                format: text(""),
+                priority: 0,
+                doc: doc("creationTimestamp"),
+                value: ColumnValue::JsonPath(text(".metadata.creationTimestamp")),
+            });
+        }
+        table(columns)
+    }
+}
+
+const STATUS: &[Text] = &[Ref::Static("status")];
+
+fn subresources(definition: &Definition, names: &Names, version: &definition::Version) -> Table<Subresource> {
+    let mut all = Vec::new();
+    if version.status {
+        all.push(Subresource {
+            name: text("status"),
+            does: SubresourceKind::Status,
+            kind: kind(&definition.group, &version.name, &names.kind),
+            verbs: Ref::Static(SUBRESOURCE_VERBS),
+        });
+    }
+    if let Some(scale) = &version.scale {
+        let path = |path: &str| shared(path.trim_start_matches('.'));
+        all.push(Subresource {
+            name: text("scale"),
+            does: SubresourceKind::Scale {
+                spec_replicas: path(&scale.spec_replicas),
+                status_replicas: path(&scale.status_replicas),
+                selector: path(&scale.selector),
+            },
+            kind: kind("autoscaling", "v1", "Scale"),
+            verbs: Ref::Static(SUBRESOURCE_VERBS),
+        });
+    }
+    table(all)
+}
+
+fn selectable(path: &str) -> Selectable {
+    let path = path.trim_start_matches('.');
+    Selectable { name: shared(path), path: shared(path), default: text(""), indexed: false }
+}
+
+/// `storageVersionHash` of discovery.
+fn version_hash(group: &str, version: &str, kind: &str) -> String {
+    let stored = format!("{group}/{version}/{kind}");
+    let digest = ring::digest::digest(&ring::digest::SHA256, stored.as_bytes());
+    BASE64_STANDARD.encode(&digest.as_ref()[..8])
+}
+
+/// A type of which nothing is known.
+fn anything() -> Struct {
+    Struct {
+        name: text(""),
+        doc: text(""),
+        fields: table(Vec::new()),
+        by_name: table(Vec::new()),
+        unknown: Unknown::Keep,
+        atomic: false,
+        unions: table(Vec::new()),
+        plan: Plan::new(),
+    }
+}
+
+fn kind(group: &str, version: &str, kind: &str) -> Kind {
+    Kind { group: shared(group), version: shared(version), kind: shared(kind) }
+}
+
+fn texts(all: &[String]) -> Table<Text> {
+    table(all.iter().map(|one| shared(one)).collect())
+}
+
+fn text(text: &'static str) -> Text {
+    Ref::Static(text)
+}
+
+fn shared(text: &str) -> Text {
+    Ref::Shared(text.into())
+}
+
+fn table<T>(items: Vec<T>) -> Table<T> {
+    Ref::Shared(items.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stored_versions_have_hashes() {
+        assert_eq!(version_hash("zzz-discovery.example.com", "v1", "Lamp"), "IxHD6L7IS4Y=");
+    }
+}

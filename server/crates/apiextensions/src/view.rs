@@ -1,0 +1,125 @@
+//! All custom resources that are served, for every request to look at.
+//!
+//! Invariant: readers never wait; a change swaps in a new map that shares all but one entry.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use apiwright_chain::RequestInfo;
+use apiwright_discovery::{Discovery, Freshness, Source};
+use apiwright_endpoints::{ResourceServer, Shared};
+use apiwright_openapi::OpenApi;
+use apiwright_registry::Resource;
+use apiwright_storage::Storage;
+use arc_swap::ArcSwap;
+use imbl::{HashMap, OrdMap};
+
+use crate::definition::Definition;
+use crate::serving::Serving;
+
+/// What upstream's controller gives the groups of definitions.
+const GROUP_PRIORITY: i32 = 1000;
+const VERSION_PRIORITY: i32 = 100;
+
+/// The custom resources that are served.
+pub struct CustomResources {
+    /// By group, then by plural.
+    served: ArcSwap<HashMap<String, OrdMap<String, Arc<Serving>>>>,
+    storage: Arc<dyn Storage>,
+    shared: Arc<Shared>,
+    discovery: Arc<Discovery>,
+    openapi: Arc<OpenApi>,
+}
+
+impl CustomResources {
+    /// None yet; what comes is told by discovery and OpenAPI.
+    pub fn new(
+        storage: Arc<dyn Storage>,
+        shared: Arc<Shared>,
+        discovery: Arc<Discovery>,
+        openapi: Arc<OpenApi>,
+    ) -> Self {
+        Self { served: ArcSwap::default(), storage, shared, discovery, openapi }
+    }
+
+    /// The server of an address; `None` where no definition has it.
+    ///
+    /// # Errors
+    /// With what keeps a definition from being served.
+    pub fn find(&self, info: &RequestInfo) -> Option<Result<Arc<ResourceServer>, String>> {
+        if info.prefix != "apis" {
+            return None;
+        }
+        let serving = Arc::clone(self.served.load().get(&info.group)?.get(&info.resource)?);
+        match serving.server(&info.version)? {
+            Ok(server) => server.owns(info).then(|| Ok(Arc::clone(server))),
+            Err(why) => Some(Err(why.to_owned())),
+        }
+    }
+
+    /// How a definition is served, where it is.
+    pub(crate) fn serving(&self, group: &str, plural: &str) -> Option<Arc<Serving>> {
+        self.served.load().get(group)?.get(plural).cloned()
+    }
+
+    /// Serves a definition as it is now, or no longer.
+    pub(crate) fn set(&self, definition: &Definition, served: bool) {
+        let (group, plural) = (&definition.group, &definition.names.plural);
+        let before = self.serving(group, plural);
+        match (&before, served) {
+            (Some(before), true) if before.serves(definition) => return,
+            (None, false) => return,
+            _ => {}
+        }
+        let now = served.then(|| {
+            Arc::new(Serving::new(definition.clone(), Arc::clone(&self.storage), Arc::clone(&self.shared)))
+        });
+        self.served.rcu(|all| {
+            let mut all = HashMap::clone(all);
+            let mut of_group = all.get(group).cloned().unwrap_or_default();
+            match &now {
+                Some(serving) => of_group.insert(plural.clone(), Arc::clone(serving)),
+                None => of_group.remove(plural),
+            };
+            if of_group.is_empty() {
+                all.remove(group)
+            } else {
+                all.insert(group.clone(), of_group)
+            };
+            all
+        });
+        let touched: BTreeSet<&str> =
+            before.iter().chain(&now).flat_map(|serving| serving.versions()).collect();
+        for version in touched {
+            self.publish(group, version);
+        }
+    }
+
+    /// Tells what a group version holds now.
+    fn publish(&self, group: &str, version: &str) {
+        let all = self.served.load();
+        let of_group: Vec<Arc<Serving>> =
+            all.get(group).into_iter().flat_map(OrdMap::values).cloned().collect();
+        let resources: Vec<Arc<Resource>> =
+            of_group.iter().filter_map(|serving| serving.discovered(version)).collect();
+        if resources.is_empty() {
+            self.discovery.remove(group, version);
+            self.openapi.remove(group, version);
+            return;
+        }
+        self.discovery.set(Source {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            group_priority: GROUP_PRIORITY,
+            version_priority: VERSION_PRIORITY,
+            resources,
+            freshness: Freshness::Current,
+        });
+        let name = version.to_owned();
+        let servers = move || {
+            let servers = of_group.iter().filter_map(|serving| serving.server(&name)?.ok());
+            servers.map(|server| Arc::clone(&server.store().resource)).collect()
+        };
+        self.openapi.set_later(group, version, Arc::new(servers));
+    }
+}

@@ -1,0 +1,9 @@
+//! The apiextensions.k8s.io group.
+
+mod definition;
+mod openapi;
+mod parts;
+mod structural;
+mod validate;
+
+pub use definition::CustomResourceDefinition;

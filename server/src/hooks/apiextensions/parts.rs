@@ -1,0 +1,188 @@
+//! The parts of a version besides its schema, and how versions are converted.
+
+use apiwright_json::Value;
+use apiwright_meta::field::{go_value, quoted};
+use apiwright_meta::{ErrorList, Path};
+
+use super::validate::{is_absent, items, one_of, text, truth};
+
+const COLUMN_TYPES: &[&str] = &["boolean", "date", "integer", "number", "string"];
+const COLUMN_FORMATS: &[&str] =
+    &["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
+const SELECTABLE_FIELDS_MAX: usize = 8;
+
+/// The warning of a version that is on its way out.
+pub(super) fn deprecation(version: &Value, path: &Path, errors: &mut ErrorList) {
+    let Some(Value::String(warning)) = version.get("deprecationWarning") else { return };
+    let mut faults = Vec::new();
+    if truth(version, "deprecated") {
+        if warning.len() > 256 {
+            faults.push("must be <= 256 characters long".to_owned());
+        }
+        if warning.is_empty() {
+            faults.push("must not be an empty string".to_owned());
+        }
+        if let Some((at, _)) = warning.char_indices().find(|(_, character)| !is_printable(*character)) {
+            faults.push(format!(
+                "must only contain printable UTF-8 characters; non-printable character found at index {at}"
+            ));
+        }
+    } else {
+        faults.push("can only be set for deprecated versions".to_owned());
+    }
+    for fault in faults {
+        errors.invalid(path.clone(), quoted(warning), &fault);
+    }
+}
+
+/// Go's `unicode.IsPrint`, near enough: of spaces, only the ASCII one.
+fn is_printable(character: char) -> bool {
+    character == ' ' || !(character.is_control() || character.is_whitespace())
+}
+
+/// The paths of the scale subresource.
+pub(super) fn subresources(version: &Value, path: &Path, errors: &mut ErrorList) {
+    let Some(scale) = version.at(&["subresources", "scale"]).filter(|scale| !scale.is_null()) else { return };
+    for (member, root) in [("specReplicasPath", ".spec."), ("statusReplicasPath", ".status.")] {
+        let (value, path) = (text(scale, &[member]), path.child("scale").child(member));
+        if value.is_empty() {
+            errors.required(path, "");
+        } else if simple_path(value, &path, errors) && !value.starts_with(root) {
+            let words = format!("should be a json path under {}", root.trim_end_matches('.'));
+            errors.invalid(path, quoted(value), &words);
+        }
+    }
+    let (value, path) = (text(scale, &["labelSelectorPath"]), path.child("scale").child("labelSelectorPath"));
+    let known = value.starts_with(".spec.") || value.starts_with(".status.");
+    if !value.is_empty() && simple_path(value, &path, errors) && !known {
+        errors.invalid(path, quoted(value), "should be a json path under either .spec or .status");
+    }
+}
+
+/// Printed columns.
+pub(super) fn columns(version: &Value, path: &Path, errors: &mut ErrorList) {
+    for (at, column) in items(version.get("additionalPrinterColumns")).iter().enumerate() {
+        let path = path.index(at);
+        if text(column, &["name"]).is_empty() {
+            errors.required(path.child("name"), "");
+        }
+        let types = format!("must be one of {}", COLUMN_TYPES.join(","));
+        match text(column, &["type"]) {
+            "" => errors.required(path.child("type"), &types),
+            kind if COLUMN_TYPES.contains(&kind) => {}
+            kind => errors.invalid(path.child("type"), quoted(kind), &types),
+        }
+        let format = text(column, &["format"]);
+        if !format.is_empty() && !COLUMN_FORMATS.contains(&format) {
+            let words = format!("must be one of {}", COLUMN_FORMATS.join(","));
+            errors.invalid(path.child("format"), quoted(format), &words);
+        }
+        match text(column, &["jsonPath"]) {
+            "" => errors.required(path.child("JSONPath"), ""),
+            json_path => {
+                simple_path(json_path, &path.child("JSONPath"), errors);
+            }
+        }
+    }
+}
+
+/// The fields that field selectors may name.
+pub(super) fn selectable(version: &Value, path: &Path, errors: &mut ErrorList) {
+    let schema = version.at(&["schema", "openAPIV3Schema"]).unwrap_or(&Value::Null);
+    let mut seen: Vec<&str> = Vec::new();
+    for (at, field) in items(version.get("selectableFields")).iter().enumerate() {
+        let (path, json_path) = (path.index(at).child("jsonPath"), text(field, &["jsonPath"]));
+        if json_path.is_empty() {
+            errors.required(path, "");
+            continue;
+        }
+        let found = match found(schema, json_path) {
+            Ok(found) => found,
+            Err(why) => {
+                errors.invalid(path, quoted(json_path), &format!("is an invalid path: {why}"));
+                continue;
+            }
+        };
+        if json_path.trim_start_matches('.').split('.').next() == Some("metadata") {
+            errors.invalid(path.clone(), quoted(json_path), "must not point to fields in metadata");
+        }
+        if !matches!(text(found, &["type"]), "string" | "boolean" | "integer") {
+            let words = "must point to a field of type string, boolean or integer. Enum string fields and strings \
+                         with formats are allowed.";
+            errors.invalid(path.clone(), quoted(json_path), words);
+        }
+        if seen.contains(&json_path) {
+            errors.duplicate(path, quoted(json_path));
+        } else {
+            seen.push(json_path);
+        }
+    }
+    if seen.len() > SELECTABLE_FIELDS_MAX {
+        errors.too_many(path.clone(), seen.len(), SELECTABLE_FIELDS_MAX);
+    }
+}
+
+/// The schema at a path of plain names.
+fn found<'a>(mut schema: &'a Value, json_path: &str) -> Result<&'a Value, String> {
+    let Some(names) = json_path.strip_prefix('.') else {
+        return Err("expected [ or . but got: ".to_owned() + json_path);
+    };
+    for name in names.split('.') {
+        let next = schema
+            .at(&["properties", name])
+            .or_else(|| schema.get("additionalProperties").filter(|value| matches!(value, Value::Object(_))));
+        schema = next.ok_or_else(|| "does not refer to a valid field".to_owned())?;
+    }
+    Ok(schema)
+}
+
+/// How versions are converted: not at all, or by a webhook, which this server cannot call yet.
+pub(super) fn conversion(spec: &Value, path: &Path, errors: &mut ErrorList) {
+    let Some(conversion) = spec.get("conversion").filter(|conversion| !conversion.is_null()) else { return };
+    let strategy = text(conversion, &["strategy"]);
+    one_of(strategy, &["None", "Webhook"], &path.child("strategy"), errors);
+    let client = conversion.at(&["webhook", "clientConfig"]).filter(|client| !client.is_null());
+    let versions = conversion.at(&["webhook", "conversionReviewVersions"]);
+    if strategy != "Webhook" {
+        let words = "should not be set when strategy is not set to Webhook";
+        if client.is_some() {
+            errors.forbidden(path.child("webhookClientConfig"), words);
+        }
+        if !items(versions).is_empty() {
+            errors.forbidden(path.child("conversionReviewVersions"), words);
+        }
+        return;
+    }
+    let before = errors.0.len();
+    match client {
+        None => {
+            errors.required(path.child("webhookClientConfig"), "required when strategy is set to Webhook");
+        }
+        Some(client) if is_absent(client.get("url")) == is_absent(client.get("service")) => {
+            errors.required(path.child("webhookClientConfig"), "exactly one of url or service is required");
+        }
+        Some(_) => {}
+    }
+    let path_of_versions = path.child("conversionReviewVersions");
+    let known = |version: &Value| matches!(version.as_str(), Some("v1" | "v1beta1"));
+    match items(versions) {
+        [] => errors.required(path_of_versions, ""),
+        all if !all.iter().any(known) => {
+            let shown = go_value(&Value::from(all.to_vec()));
+            errors.invalid(path_of_versions, shown, "must include at least one of v1, v1beta1");
+        }
+        _ => {}
+    }
+    if errors.0.len() == before {
+        errors.forbidden(path.child("strategy"), "conversion by webhooks is not supported yet");
+    }
+}
+
+/// Whether a path begins as one; faults are told.
+fn simple_path(value: &str, path: &Path, errors: &mut ErrorList) -> bool {
+    let simple = value.starts_with('.');
+    if !simple {
+        errors.invalid(path.clone(), quoted(value), "must be a simple json path starting with .");
+    }
+    simple
+}
