@@ -70,10 +70,12 @@ impl Schemas {
     }
 
     fn property(&mut self, field: &Field) -> Value {
-        let mut schema = match self.node(&field.node) {
-            Value::Object(schema) => schema,
-            other => return other,
+        let schema = match &field.node.shape {
+            // How a list merges is said of fields only, not of lists within maps and lists.
+            Shape::List(list) => self.list(list, true),
+            _ => self.node(&field.node),
         };
+        let Value::Object(mut schema) = schema else { return schema };
         // A reference allows nothing beside it.
         if let Some(reference) = schema.get("$ref").cloned() {
             schema = Object::new();
@@ -119,7 +121,7 @@ impl Schemas {
             Shape::Any(name) => self.special(name, Value::Object(Object::new())),
             Shape::RawObject => self.special(RAW_EXTENSION, plain("object", None)),
             Shape::FieldsV1 => self.special(FIELDS_V1, plain("object", None)),
-            Shape::List(list) => self.list(list),
+            Shape::List(list) => self.list(list, false),
             Shape::Map(map) => self.map(map),
             Shape::Struct(ty) if ty.name.is_empty() => self.structure(ty),
             Shape::Struct(ty) => {
@@ -129,11 +131,12 @@ impl Schemas {
         }
     }
 
-    fn list(&mut self, list: &List) -> Value {
+    fn list(&mut self, list: &List, merges: bool) -> Value {
         let mut schema = Object::new();
         schema.push("type", "array");
         schema.push("items", self.node(&list.item));
         match &list.kind {
+            _ if !merges => {}
             ListKind::Atomic => schema.push("x-kubernetes-list-type", "atomic"),
             ListKind::Set => schema.push("x-kubernetes-list-type", "set"),
             ListKind::Map(keys) => {
