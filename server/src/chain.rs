@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiwright_admission::{Tolerations, Admission, Objects, Permits, Plugin};
+use apiwright_admission::{Admission, Objects, Permits, Plugin, Tolerations};
 use apiwright_aggregator::Aggregator;
 use apiwright_apiextensions::{ApiExtensions, Controller, CustomResources};
 use apiwright_chain::pages::{Index, NotFound};
@@ -107,8 +107,10 @@ impl Stores {
 /// Where the admission flags name what there is not.
 pub fn assemble(parts: Parts) -> Result<Assembled, String> {
     let (catalogue, chain) = (parts.catalogue, parts.chain);
-    let versions: Vec<(&'static Version, Vec<Arc<Resource>>)> =
-        all_versions(catalogue).filter(|version| (parts.serves)(version)).map(|version| (version, resources(version, parts.event_ttl))).collect();
+    let versions: Vec<(&'static Version, Vec<Arc<Resource>>)> = all_versions(catalogue)
+        .filter(|version| (parts.serves)(version))
+        .map(|version| (version, resources(version, parts.event_ttl)))
+        .collect();
     let stores = stores(catalogue, &versions, &parts.storage, &parts.reserves);
     let admission = admission(&stores, &parts)?;
     let shared = Arc::new(Shared {
@@ -200,7 +202,8 @@ fn stores(
     storage: &Arc<dyn Storage>,
     reserves: &ReserveOf,
 ) -> Stores {
-    let all = versions.iter().flat_map(|(version, resources)| resources.iter().map(move |one| (version, one)));
+    let all =
+        versions.iter().flat_map(|(version, resources)| resources.iter().map(move |one| (version, one)));
     Stores(
         all.map(|(version, resource)| {
             let key = (version.group.to_string(), version.name.to_string(), resource.plural.to_string());
@@ -221,7 +224,9 @@ fn stores(
 }
 
 fn admission(stores: &Stores, parts: &Parts) -> Result<Admission, String> {
-    let objects = Objects::new(stores.0.values().map(|store| Store::new(Arc::clone(&store.resource), Arc::clone(&store.storage))));
+    let objects = Objects::new(
+        stores.0.values().map(|store| Store::new(Arc::clone(&store.resource), Arc::clone(&store.storage))),
+    );
     let permits: Arc<dyn Permits> = Arc::new(AuthorizerPermits(Arc::clone(&parts.authorizer)));
     Admission::choose(
         apiwright_admission::built_in(&objects, &permits, parts.tolerations),
@@ -234,7 +239,8 @@ fn admission(stores: &Stores, parts: &Parts) -> Result<Admission, String> {
 }
 
 fn source(catalogue: &Catalogue, version: &Version, resources: &[Arc<Resource>]) -> Source {
-    let priority = catalogue.groups.iter().find(|group| *group.name == *version.group).map(|group| group.priority);
+    let priority =
+        catalogue.groups.iter().find(|group| *group.name == *version.group).map(|group| group.priority);
     Source {
         group: version.group.to_string(),
         version: version.name.to_string(),

@@ -48,7 +48,12 @@ mod tests {
             assert!(found.is_some_and(|found| std::ptr::eq(found, *schema)), "{}", &*schema.name);
             for field in &*schema.fields {
                 let found = schema.field(&field.name);
-                assert!(found.is_some_and(|found| std::ptr::eq(found, field)), "{}.{}", &*schema.name, &*field.name);
+                assert!(
+                    found.is_some_and(|found| std::ptr::eq(found, field)),
+                    "{}.{}",
+                    &*schema.name,
+                    &*field.name
+                );
             }
         }
     }
@@ -58,14 +63,20 @@ mod tests {
         for version in catalogue().groups.iter().flat_map(|group| &*group.versions) {
             for resource in &*version.resources {
                 let kind = catalogue().kind(&resource.group, &resource.version, &resource.kind);
-                assert!(kind.is_some_and(|kind| std::ptr::eq(kind.schema, &raw const *resource.schema)), "{}", &*resource.plural);
+                assert!(
+                    kind.is_some_and(|kind| std::ptr::eq(kind.schema, &raw const *resource.schema)),
+                    "{}",
+                    &*resource.plural
+                );
                 for sub in &*resource.subresources {
                     let known = catalogue().kind(&sub.kind.group, &sub.kind.version, &sub.kind.kind);
                     assert!(known.is_some(), "{}/{}", &*resource.plural, &*sub.name);
                 }
                 assert!(
                     resource.list_kind.is_empty()
-                        || catalogue().kind(&resource.group, &resource.version, &resource.list_kind).is_some(),
+                        || catalogue()
+                            .kind(&resource.group, &resource.version, &resource.list_kind)
+                            .is_some(),
                     "{}",
                     &*resource.plural,
                 );
@@ -75,7 +86,8 @@ mod tests {
 
     #[test]
     fn what_is_served_by_default_is_what_kubernetes_serves() {
-        let served: Vec<String> = catalogue().served().map(apiwright_registry::catalogue::Version::group_version).collect();
+        let served: Vec<String> =
+            catalogue().served().map(apiwright_registry::catalogue::Version::group_version).collect();
         assert_eq!(
             served,
             [

@@ -14,5 +14,5 @@ mod permits;
 pub mod pki;
 pub mod probes;
 pub mod run;
-pub mod storage;
 pub mod services;
+pub mod storage;

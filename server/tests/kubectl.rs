@@ -23,7 +23,8 @@ fn an_application_lives_its_life() {
     let created = server.kubectl(&["apply", "-f", APP]);
     assert_eq!(created.lines().filter(|line| line.ends_with(" created")).count(), 15, "{created}");
     // kubectl says `configured` of some (it sends stringData and atomic lists each time): nothing changes.
-    let versions = ["-n", "shop", "get", KINDS, "-l", "app=shop", "-o", "jsonpath={.items[*].metadata.resourceVersion}"];
+    let versions =
+        ["-n", "shop", "get", KINDS, "-l", "app=shop", "-o", "jsonpath={.items[*].metadata.resourceVersion}"];
     let before = server.kubectl(&versions);
     assert_eq!(before.split(' ').count(), 15, "{before}");
     server.kubectl(&["apply", "-f", APP]);
@@ -32,7 +33,10 @@ fn an_application_lives_its_life() {
     let wide = server.kubectl(&["-n", "shop", "get", "deployments", "-o", "wide"]);
     let mut lines = wide.lines();
     let heading: Vec<&str> = lines.next().unwrap_or_default().split_whitespace().collect();
-    assert_eq!(heading, ["NAME", "READY", "UP-TO-DATE", "AVAILABLE", "AGE", "CONTAINERS", "IMAGES", "SELECTOR"]);
+    assert_eq!(
+        heading,
+        ["NAME", "READY", "UP-TO-DATE", "AVAILABLE", "AGE", "CONTAINERS", "IMAGES", "SELECTOR"]
+    );
     let row: Vec<&str> = lines.next().unwrap_or_default().split_whitespace().collect();
     assert_eq!(row[..4], ["web", "0/2", "0", "0"], "{wide}");
     assert_eq!(row[5..], ["web", "registry.example.com/shop/web:1.4.2", "app=shop,tier=web"], "{wide}");
@@ -44,36 +48,85 @@ fn an_application_lives_its_life() {
     );
     let yaml = server.kubectl(&["-n", "shop", "get", "service", "web", "-o", "yaml"]);
     assert!(yaml.contains("sessionAffinity: None") && yaml.contains("type: ClusterIP"), "{yaml}");
-    let secret = server.kubectl(&["-n", "shop", "get", "secret", "shop-secret", "-o", "jsonpath={.data.password}"]);
+    let secret =
+        server.kubectl(&["-n", "shop", "get", "secret", "shop-secret", "-o", "jsonpath={.data.password}"]);
     assert_eq!(secret, "czNjcmV0");
 
     server.kubectl(&["-n", "shop", "scale", "deployment", "web", "--replicas=3"]);
     server.kubectl(&["-n", "shop", "label", "configmap", "shop-config", "season=winter"]);
     server.kubectl(&["-n", "shop", "annotate", "configmap", "shop-config", "note=hello world"]);
-    server.kubectl(&["-n", "shop", "patch", "configmap", "shop-config", "-p", r#"{"data":{"greeting":"hi"}}"#]);
-    server.kubectl(&["-n", "shop", "patch", "deployment", "web", "--type=json", "-p", r#"[{"op":"replace","path":"/spec/paused","value":true}]"#]);
-    server.kubectl(&["-n", "shop", "set", "image", "deployment/web", "web=registry.example.com/shop/web:1.5.0"]);
+    server.kubectl(&[
+        "-n",
+        "shop",
+        "patch",
+        "configmap",
+        "shop-config",
+        "-p",
+        r#"{"data":{"greeting":"hi"}}"#,
+    ]);
+    server.kubectl(&[
+        "-n",
+        "shop",
+        "patch",
+        "deployment",
+        "web",
+        "--type=json",
+        "-p",
+        r#"[{"op":"replace","path":"/spec/paused","value":true}]"#,
+    ]);
+    server.kubectl(&[
+        "-n",
+        "shop",
+        "set",
+        "image",
+        "deployment/web",
+        "web=registry.example.com/shop/web:1.5.0",
+    ]);
     let replaced = server
         .command(&["-n", "shop", "edit", "configmap", "shop-config"])
         .env("KUBE_EDITOR", "sed -i s/8080/9090/")
         .output()
         .expect("kubectl runs");
     assert!(replaced.status.success(), "{}", String::from_utf8_lossy(&replaced.stderr));
-    let state = server.kubectl(&["-n", "shop", "get", "configmap", "shop-config", "-o", "jsonpath={.data} {.metadata.labels} {.metadata.annotations.note}"]);
+    let state = server.kubectl(&[
+        "-n",
+        "shop",
+        "get",
+        "configmap",
+        "shop-config",
+        "-o",
+        "jsonpath={.data} {.metadata.labels} {.metadata.annotations.note}",
+    ]);
     assert!(state.contains("\"greeting\":\"hi\"") && state.contains("port = 9090"), "{state}");
     assert!(state.contains("\"season\":\"winter\"") && state.ends_with("hello world"), "{state}");
-    let spec = server.kubectl(&["-n", "shop", "get", "deployment", "web", "-o", "jsonpath={.spec.replicas} {.spec.paused} {.metadata.generation}"]);
+    let spec = server.kubectl(&[
+        "-n",
+        "shop",
+        "get",
+        "deployment",
+        "web",
+        "-o",
+        "jsonpath={.spec.replicas} {.spec.paused} {.metadata.generation}",
+    ]);
     assert_eq!(spec, "3 true 4");
 
     let selected = server.kubectl(&["get", "all,cm", "-A", "-l", "app=shop,season=winter", "-o", "name"]);
     assert_eq!(selected.trim(), "configmap/shop-config");
 
     let explained = server.kubectl(&["explain", "deployment.spec.replicas"]);
-    assert!(explained.contains("FIELD: replicas <integer>") && explained.contains("desired pods"), "{explained}");
+    assert!(
+        explained.contains("FIELD: replicas <integer>") && explained.contains("desired pods"),
+        "{explained}"
+    );
     let resources = server.kubectl(&["api-resources", "-o", "name"]);
-    assert!(resources.lines().any(|line| line == "deployments.apps") && resources.lines().any(|line| line == "pods"));
+    assert!(
+        resources.lines().any(|line| line == "deployments.apps")
+            && resources.lines().any(|line| line == "pods")
+    );
     let versions = server.kubectl(&["api-versions"]);
-    assert!(versions.lines().any(|line| line == "autoscaling/v2") && versions.lines().any(|line| line == "v1"));
+    assert!(
+        versions.lines().any(|line| line == "autoscaling/v2") && versions.lines().any(|line| line == "v1")
+    );
     let refused = server.kubectl_fails(&["-n", "shop", "create", "configmap", "Bad_Name"]);
     assert!(refused.contains("a lowercase RFC 1123 subdomain must consist of"), "{refused}");
 
@@ -92,7 +145,15 @@ fn a_watch_follows_changes() {
     let server = Apiwright::start(&[]);
     server.kubectl(&["create", "configmap", "seen", "--from-literal=a=1"]);
     let mut watch = server
-        .command(&["get", "configmaps", "--watch", "-o", "jsonpath={.metadata.name}={.data.a}{\"\\n\"}", "--field-selector", "metadata.name=seen"])
+        .command(&[
+            "get",
+            "configmaps",
+            "--watch",
+            "-o",
+            "jsonpath={.metadata.name}={.data.a}{\"\\n\"}",
+            "--field-selector",
+            "metadata.name=seen",
+        ])
         .stdout(Stdio::piped())
         .spawn()
         .expect("kubectl runs");

@@ -126,7 +126,9 @@ pub fn kubectl() -> Option<PathBuf> {
     if let Some(path) = std::env::var_os("APIWRIGHT_KUBECTL") {
         return Some(path.into());
     }
-    let found = std::env::split_paths(&std::env::var_os("PATH")?).map(|folder| folder.join("kubectl")).find(|path| path.exists());
+    let found = std::env::split_paths(&std::env::var_os("PATH")?)
+        .map(|folder| folder.join("kubectl"))
+        .find(|path| path.exists());
     if found.is_none() {
         eprintln!("skipped: no kubectl; set APIWRIGHT_KUBECTL or run ./test.sh");
     }

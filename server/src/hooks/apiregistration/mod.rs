@@ -20,7 +20,9 @@ impl Hooks for APIService {
     fn cell(&self, column: &str, object: &Value) -> Value {
         match column {
             "Service" => match object.at(&["spec", "service"]).filter(|service| !service.is_null()) {
-                Some(service) => format!("{}/{}", service.text_at(&["namespace"]), service.text_at(&["name"])).into(),
+                Some(service) => {
+                    format!("{}/{}", service.text_at(&["namespace"]), service.text_at(&["name"])).into()
+                }
                 None => "Local".into(),
             },
             "Available" => available(object).into(),

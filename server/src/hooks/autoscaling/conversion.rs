@@ -74,7 +74,8 @@ pub(super) fn v2_to_v1(object: &mut Value) {
     let status = members.object("status");
     if let Some(Value::Array(mut metrics)) = status.remove("currentMetrics") {
         let cpu = metrics.iter().position(|metric| {
-            metric.text_at(&["resource", "name"]) == "cpu" && metric.at(&["resource", "current", "averageUtilization"]).is_some()
+            metric.text_at(&["resource", "name"]) == "cpu"
+                && metric.at(&["resource", "current", "averageUtilization"]).is_some()
         });
         if let Some(metric) = cpu.map(|at| metrics.remove(at))
             && let Some(percent) = metric.at(&["resource", "current", "averageUtilization"])

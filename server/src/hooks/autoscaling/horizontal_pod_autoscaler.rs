@@ -82,7 +82,8 @@ fn targets(object: &Value) -> String {
 fn target(spec: &Value, status: Option<&Value>) -> String {
     let kind = spec.text_at(&["type"]);
     let mut member = kind.chars();
-    let member: String = member.next().map(|first| first.to_lowercase().chain(member).collect()).unwrap_or_default();
+    let member: String =
+        member.next().map(|first| first.to_lowercase().chain(member).collect()).unwrap_or_default();
     let current = |value: &str| {
         let text = status.map(|status| status.text_at(&[&member, "current", value])).unwrap_or_default();
         if text.is_empty() { UNKNOWN.to_owned() } else { text.to_owned() }
@@ -99,10 +100,16 @@ fn target(spec: &Value, status: Option<&Value>) -> String {
             if !wished("averageValue").is_empty() {
                 return format!("{name}: {}/{}", current("averageValue"), wished("averageValue"));
             }
-            let percent = |value: Option<&Value>| value.and_then(Value::as_i64).map(|number| format!("{number}%"));
-            let now = percent(status.and_then(|status| status.at(&[&member, "current", "averageUtilization"])));
+            let percent =
+                |value: Option<&Value>| value.and_then(Value::as_i64).map(|number| format!("{number}%"));
+            let now =
+                percent(status.and_then(|status| status.at(&[&member, "current", "averageUtilization"])));
             let goal = percent(spec.at(&[&member, "target", "averageUtilization"]));
-            format!("{name}: {}/{}", now.unwrap_or_else(|| UNKNOWN.into()), goal.unwrap_or_else(|| "<auto>".into()))
+            format!(
+                "{name}: {}/{}",
+                now.unwrap_or_else(|| UNKNOWN.into()),
+                goal.unwrap_or_else(|| "<auto>".into())
+            )
         }
         _ => "<unknown type>".into(),
     }

@@ -14,7 +14,9 @@ impl Hooks for CertificateSigningRequest {
     fn cell(&self, column: &str, object: &Value) -> Value {
         match column {
             "RequestedDuration" => match object.at(&["spec", "expirationSeconds"]).and_then(Value::as_i64) {
-                Some(seconds) => time::human_duration(Duration::from_nanos(seconds.saturating_mul(1_000_000_000))).into(),
+                Some(seconds) => {
+                    time::human_duration(Duration::from_nanos(seconds.saturating_mul(1_000_000_000))).into()
+                }
                 None => NONE.into(),
             },
             "Condition" => condition(object).into(),
@@ -26,7 +28,9 @@ impl Hooks for CertificateSigningRequest {
 /// `Approved,Issued`
 fn condition(object: &Value) -> String {
     let has = |kind: &str| {
-        cells::items(object, &["status", "conditions"]).iter().any(|condition| condition.text_at(&["type"]) == kind)
+        cells::items(object, &["status", "conditions"])
+            .iter()
+            .any(|condition| condition.text_at(&["type"]) == kind)
     };
     let mut text = match (has("Denied"), has("Approved")) {
         (true, _) => "Denied",

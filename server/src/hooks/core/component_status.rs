@@ -15,7 +15,8 @@ impl Hooks for ComponentStatus {
     }
 
     fn cell(&self, column: &str, object: &Value) -> Value {
-        let healthy = cells::items(object, &["conditions"]).iter().find(|one| one.text_at(&["type"]) == "Healthy");
+        let healthy =
+            cells::items(object, &["conditions"]).iter().find(|one| one.text_at(&["type"]) == "Healthy");
         let of_condition = |member| healthy.map_or("", |condition| condition.text_at(&[member]));
         match column {
             "Status" => match of_condition("status") {

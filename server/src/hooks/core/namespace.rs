@@ -4,8 +4,8 @@ use apiwright_json::Value;
 use apiwright_meta::field::quoted;
 use apiwright_meta::object::{self, validate_finalizer_name, validate_standard_finalizers};
 use apiwright_meta::{ErrorList, Path};
-use apiwright_registry::hooks::{DeletionStep, WriteContext};
 use apiwright_registry::Hooks;
+use apiwright_registry::hooks::{DeletionStep, WriteContext};
 
 /// The label that lets selectors name namespaces.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";

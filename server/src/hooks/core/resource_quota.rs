@@ -24,7 +24,8 @@ fn usage(object: &Value, shown: impl Fn(&str) -> bool) -> String {
         .iter()
         .filter(|(resource, _)| shown(resource))
         .map(|(resource, hard)| {
-            let used = object.at(&["status", "used"]).map(|used| used.text_at(&[resource])).unwrap_or_default();
+            let used =
+                object.at(&["status", "used"]).map(|used| used.text_at(&[resource])).unwrap_or_default();
             let used = if used.is_empty() { "0" } else { used };
             (resource.as_str(), format!("{resource}: {used}/{}", hard.as_str().unwrap_or_default()))
         })

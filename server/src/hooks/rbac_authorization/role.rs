@@ -82,8 +82,11 @@ fn aggregation_faults(aggregation: &Value, errors: &mut ErrorList) {
 }
 
 fn selector_faults(selector: &Value, path: &Path, errors: &mut ErrorList) {
-    for (key, value) in
-        selector.get("matchLabels").and_then(Value::as_object).into_iter().flat_map(apiwright_json::Object::iter)
+    for (key, value) in selector
+        .get("matchLabels")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flat_map(apiwright_json::Object::iter)
     {
         let path = path.child("matchLabels");
         errors.invalid_each(&path, key, names::label_key(key));

@@ -63,7 +63,8 @@ pub fn between(start: &str, end: &str) -> Option<String> {
 /// A LabelSelector object as selectors are written: `app=web,tier in (a,b)`.
 pub fn selector(object: &Value, path: &[&str]) -> String {
     let Some(selector) = object.at(path).filter(|selector| !selector.is_null()) else { return NONE.into() };
-    LabelSelector::from_object(selector).map_or_else(|_| "<error>".into(), |selector| or_none(selector.to_string()))
+    LabelSelector::from_object(selector)
+        .map_or_else(|_| "<error>".into(), |selector| or_none(selector.to_string()))
 }
 
 /// A map of labels as selectors are written, sorted: `a=1,b=2`.

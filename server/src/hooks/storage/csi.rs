@@ -22,7 +22,11 @@ impl Hooks for CSIDriver {
             }
             "TokenRequests" => {
                 let requests = cells::items(object, &["spec", "tokenRequests"]);
-                if requests.is_empty() { "<unset>".into() } else { cells::names(object, &["spec", "tokenRequests"], "audience").into() }
+                if requests.is_empty() {
+                    "<unset>".into()
+                } else {
+                    cells::names(object, &["spec", "tokenRequests"], "audience").into()
+                }
             }
             _ => Value::Null,
         }
