@@ -242,6 +242,15 @@ impl Value {
         }
     }
 
+    /// How many arrays and objects are within each other at the deepest place.
+    pub fn depth(&self) -> usize {
+        match self {
+            Self::Array(items) => 1 + items.iter().map(Self::depth).max().unwrap_or_default(),
+            Self::Object(object) => 1 + object.values().map(Self::depth).max().unwrap_or_default(),
+            _ => 0,
+        }
+    }
+
     /// The integer of a number that is one.
     pub fn as_i64(&self) -> Option<i64> {
         match self {

@@ -2,6 +2,7 @@
 //! indices count from the end, an absent member can be replaced, tested and copied as null, and
 //! the first character of a path is not looked at.
 
+use apiwright_json::decode::DEPTH_MAX;
 use apiwright_json::{Duplicates, Object, Value};
 
 use super::Error;
@@ -69,7 +70,9 @@ pub fn apply(operations: &[Operation], mut document: Value) -> Result<Value, Str
                 let (parent, key) = find(&mut document, path).ok_or_else(|| {
                     format!("add operation does not apply: doc is missing path: \"{path}\": missing value")
                 })?;
-                add(parent, &key, operation.value())
+                let value = operation.value();
+                fits(path, &value)?;
+                add(parent, &key, value)
                     .map_err(|fault| format!("error in add for path: '{path}': {fault}"))?;
             }
             "remove" => {
@@ -91,6 +94,13 @@ pub fn apply(operations: &[Operation], mut document: Value) -> Result<Value, Str
     Ok(document)
 }
 
+/// Refuses what would nest deeper than JSON may once it is at the end of its path: it could be
+/// neither read again nor walked.
+fn fits(path: &str, value: &Value) -> Result<(), String> {
+    let depth = path.bytes().filter(|byte| *byte == b'/').count() + value.depth();
+    if depth > DEPTH_MAX { Err("exceeded max depth".into()) } else { Ok(()) }
+}
+
 fn replace(document: &mut Value, operation: &Operation) -> Result<(), String> {
     let path =
         operation.path().map_err(|fault| format!("replace operation failed to decode path: {fault}"))?;
@@ -105,15 +115,17 @@ fn replace(document: &mut Value, operation: &Operation) -> Result<(), String> {
     let (parent, key) = find(document, path).ok_or_else(|| {
         format!("replace operation does not apply: doc is missing path: {path}: missing value")
     })?;
+    let value = operation.value();
+    fits(path, &value)?;
     match parent {
         Value::Object(object) => {
-            object.insert(key, operation.value());
+            object.insert(key, value);
         }
         Value::Array(items) => {
             let at = index(&key, items.len()).map_err(|_| {
                 format!("replace operation does not apply: doc is missing key: {path}: missing value")
             })?;
-            items[at] = operation.value();
+            items[at] = value;
         }
         _ => {}
     }
@@ -130,6 +142,7 @@ fn relocate(document: &mut Value, operation: &Operation) -> Result<(), String> {
     let (parent, key) = find(document, path).ok_or_else(|| {
         format!("move operation does not apply: doc is missing destination path: {path}: missing value")
     })?;
+    fits(path, &value)?;
     add(parent, &key, value).map_err(|fault| format!("error in move for path: '{path}': {fault}"))
 }
 
@@ -151,6 +164,7 @@ fn duplicate(document: &mut Value, operation: &Operation, copied: &mut usize) ->
             "Unable to complete the copy, the accumulated size increase of copy is {copied}, exceeding the limit {COPIED_BYTES_MAX}"
         )
     })?;
+    fits(path, &value)?;
     add(parent, &key, value).map_err(|fault| format!("error while adding value during copy: {fault}"))
 }
 
@@ -466,6 +480,39 @@ mod tests {
         let fault = run(r#"{"a":{"text":"0123456789"}}"#, &patch).expect_err("too much");
         let text = "Unable to complete the copy, the accumulated size increase of copy is ";
         assert!(fault.starts_with(text) && fault.ends_with(", exceeding the limit 3145728"), "{fault}");
+    }
+
+    #[test]
+    fn nothing_nests_deeper_than_json_may() {
+        let deep = |depth: usize| format!("{}{{}}{}", r#"{"a":"#.repeat(depth - 1), "}".repeat(depth - 1));
+        let at = |depth: usize| "/a".repeat(depth);
+        let too_deep = Err("exceeded max depth".to_owned());
+        let (path, value) = (at(3000), deep(3000));
+        for (patch, fits) in [
+            (format!(r#"[{{"op":"add","path":"{path}","value":{}}}]"#, deep(7000)), true),
+            (format!(r#"[{{"op":"add","path":"{path}","value":{}}}]"#, deep(7001)), false),
+            (format!(r#"[{{"op":"replace","path":"{path}","value":{}}}]"#, deep(7001)), false),
+            (
+                format!(
+                    r#"[{{"op":"add","path":"/b","value":{}}},{{"op":"move","from":"/b","path":"{path}"}}]"#,
+                    deep(7001)
+                ),
+                false,
+            ),
+            (
+                format!(
+                    r#"[{{"op":"add","path":"/b","value":{}}},{{"op":"copy","from":"/b","path":"{path}"}}]"#,
+                    deep(7001)
+                ),
+                false,
+            ),
+        ] {
+            let document = value.clone();
+            let run = move || run(&document, &patch).map(|_| ());
+            let thread = std::thread::Builder::new().stack_size(apiwright_json::STACK_BYTES).spawn(run);
+            let result = thread.expect("a thread").join().expect("no panic");
+            assert_eq!(result, if fits { Ok(()) } else { too_deep.clone() });
+        }
     }
 
     #[test]

@@ -278,11 +278,16 @@ fn first_bytes<'a>(bytes: &'a [u8], name: &'a str) -> Result<Option<&'a [u8]>, E
     Ok(found)
 }
 
+/// Leaves room for the messages around it, which become up to two levels of JSON each.
+const RAW_DEPTH_MAX: usize = apiwright_json::decode::DEPTH_MAX - 2 * Depth::MAX as usize;
+
 /// JSON that a message holds as bytes.
 fn raw(bytes: &[u8]) -> Result<Value, Error> {
     match first_bytes(bytes, "RawExtension")? {
         None => Ok(Value::Null),
         Some(json) => match apiwright_json::decode(json) {
+            // All of the object will be JSON, which may nest so deep and no deeper.
+            Ok((value, _)) if value.depth() > RAW_DEPTH_MAX => Err(Error::new("exceeded max depth")),
             Ok((value, _)) => Ok(value),
             Err(error) => Err(Error(error.message)),
         },

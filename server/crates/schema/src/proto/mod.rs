@@ -47,10 +47,12 @@ impl Error {
 struct Depth(u16);
 
 impl Depth {
-    /// One deeper; messages that nest deeper than any in use come from nobody who means well.
+    /// Messages that nest deeper than any in use come from nobody who means well.
+    const MAX: u16 = 200;
+
+    /// One deeper.
     fn below(self) -> Result<Self, Error> {
-        const DEPTH_MAX: u16 = 200;
-        if self.0 >= DEPTH_MAX { Err(Error::new("exceeded max depth")) } else { Ok(Self(self.0 + 1)) }
+        if self.0 >= Self::MAX { Err(Error::new("exceeded max depth")) } else { Ok(Self(self.0 + 1)) }
     }
 }
 

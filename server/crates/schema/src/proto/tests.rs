@@ -331,6 +331,25 @@ fn nesting_is_bounded() {
     assert_eq!(decode_message(&ty, &message).expect_err("too deep").to_string(), "exceeded max depth");
 }
 
+#[test]
+fn json_within_a_message_leaves_room_for_what_is_around_it() {
+    for (depth, fits) in [(9600, true), (9601, false), (10_000, false)] {
+        let decoded = move || {
+            let (mut raw, mut message) = (Vec::new(), Vec::new());
+            super::wire::put_bytes(
+                1,
+                &["[".repeat(depth), "]".repeat(depth)].concat().into_bytes(),
+                &mut raw,
+            );
+            super::wire::put_bytes(11, &raw, &mut message);
+            decode_message(&everything(), &message).map(|_| ()).map_err(|error| error.to_string())
+        };
+        let thread = std::thread::Builder::new().stack_size(apiwright_json::STACK_BYTES).spawn(decoded);
+        let decoded = thread.expect("a thread").join().expect("no panic");
+        assert_eq!(decoded, if fits { Ok(()) } else { Err("exceeded max depth".into()) }, "{depth}");
+    }
+}
+
 fn values() -> impl Strategy<Value = Value> {
     let text = "[a-z]{0,6}";
     (
