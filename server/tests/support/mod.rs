@@ -14,7 +14,7 @@ pub struct Apiwright {
     child: Child,
     pub port: u16,
     pub data: PathBuf,
-    _home: Option<TempDir>,
+    home: Option<TempDir>,
 }
 
 /// A port that nobody listens on.
@@ -28,7 +28,7 @@ impl Apiwright {
         let home = TempDir::new().expect("a folder");
         let data = home.path().join("data");
         let mut server = Self::start_on(&data, free_port(), arguments);
-        server._home = Some(home);
+        server.home = Some(home);
         server
     }
 
@@ -41,7 +41,7 @@ impl Apiwright {
             .stdout(Stdio::null())
             .spawn()
             .expect("the binary starts");
-        let mut server = Self { child, port, data: data.into(), _home: None };
+        let mut server = Self { child, port, data: data.into(), home: None };
         let deadline = Instant::now() + Duration::from_secs(30);
         while !server.is_ready() {
             if let Some(status) = server.child.try_wait().expect("a child") {

@@ -38,8 +38,8 @@ impl Server {
             enable_admission_plugins: Vec::new(),
             disable_admission_plugins: Vec::new(),
             tolerations: Tolerations::default(),
-            event_ttl: Duration::from_secs(3600),
-            watch_timeout_min: Duration::from_secs(60),
+            event_ttl: Duration::from_hours(1),
+            watch_timeout_min: Duration::from_mins(1),
             address: "127.0.0.1:6443".into(),
             pages: Vec::new(),
         })
