@@ -41,7 +41,7 @@ pub(crate) fn object(
     writer.check(ConvertTo::PartialObjectMetadataList)?;
     let presented = target.store().present(entry)?;
     let mut out = Vec::new();
-    writer.write_single(entry, &presented, entry.mod_revision, true, &mut out)?;
+    writer.write_single(&presented, entry.mod_revision, true, &mut out)?;
     if output.form.media == Media::Protobuf {
         return Ok(finish(call, code, output.form, out));
     }

@@ -5,6 +5,7 @@
 //! `interface{}` of sigs.k8s.io/json has them; object members keep the order they came in.
 //! Absence: no schema, no I/O.
 
+pub mod cursor;
 pub mod decode;
 pub mod encode;
 pub mod go;

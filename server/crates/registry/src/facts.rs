@@ -53,6 +53,9 @@ pub(crate) struct Cuts {
     pub(crate) splice: usize,
     /// What separates it from its neighbours.
     pub(crate) comma: Comma,
+    /// Where the metadata's managedFields begin, with the comma before them, where they come last; else
+    /// the metadata's closing brace.
+    pub(crate) managed: usize,
 }
 
 /// What separates the resourceVersion from its neighbours.
@@ -119,8 +122,11 @@ impl ObjectFacts {
         let open = cursor.position();
         let mut members = 0usize;
         let mut labels = Vec::new();
-        cursor.members(|cursor, _, key| {
+        let mut managed = 0;
+        cursor.members(|cursor, start, key| {
             members += 1;
+            // The first member has no comma before it: what is only managed is not worth a cut.
+            managed = if key == b"managedFields" && members > 1 { start - 1 } else { 0 };
             match key {
                 b"name" => self.name = cursor.text().unwrap_or_default(),
                 b"namespace" => self.namespace = cursor.text().unwrap_or_default(),
@@ -143,6 +149,7 @@ impl ObjectFacts {
             }
             Some(())
         })?;
+        cuts.managed = if managed == 0 { cursor.position() - 1 } else { managed };
         if cuts.splice == 0 {
             cuts.splice = open + 1;
             cuts.comma = if members == 0 { Comma::None } else { Comma::After };

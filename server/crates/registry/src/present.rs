@@ -60,6 +60,18 @@ impl Presented {
         out.extend_from_slice(&self.bytes[self.cuts.splice..self.cuts.metadata_end]);
     }
 
+    /// Appends the object as [`Presented::write`] does, but who manages its fields: most of many an object, and
+    /// nothing that a table shows.
+    pub fn write_unmanaged(&self, out: &mut Vec<u8>, type_meta: Option<(&str, &str)>) {
+        let (managed, end) = (self.cuts.managed, self.cuts.metadata_end - 1);
+        if managed < self.cuts.splice || managed >= end {
+            return self.write(out, type_meta);
+        }
+        let shorter = Self { bytes: self.bytes.slice(..managed), ..self.clone() };
+        shorter.write(out, type_meta);
+        out.extend_from_slice(&self.bytes[end..]);
+    }
+
     /// The object as it is without a resourceVersion.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -161,6 +173,32 @@ mod tests {
             presented.write(&mut out, type_meta);
             assert_eq!(String::from_utf8(out.clone()).unwrap(), want);
             assert_eq!(out.len(), presented.len(type_meta), "{want}");
+            let mut unmanaged = Vec::new();
+            presented.write_unmanaged(&mut unmanaged, type_meta);
+            assert_eq!(String::from_utf8(unmanaged).unwrap(), want);
+        }
+    }
+
+    #[test]
+    fn managers_can_be_left_out() {
+        for (metadata, want) in [
+            (
+                r#"{"name":"a","labels":{},"managedFields":[{"x":"}"}]}"#,
+                r#"{"name":"a","resourceVersion":"7","labels":{}}"#,
+            ),
+            (r#"{"name":"a","managedFields":[{}]}"#, r#"{"name":"a","resourceVersion":"7"}"#),
+            (r#"{"labels":{},"managedFields":[]}"#, r#"{"resourceVersion":"7","labels":{}}"#),
+            (r#"{"managedFields":[]}"#, r#"{"resourceVersion":"7","managedFields":[]}"#),
+            (
+                r#"{"managedFields":[],"name":"a"}"#,
+                r#"{"managedFields":[],"name":"a","resourceVersion":"7"}"#,
+            ),
+        ] {
+            let stored = format!(r#"{{"metadata":{metadata},"spec":{{}}}}"#);
+            let facts = ObjectFacts::derive(stored.as_bytes(), &FieldPaths::default());
+            let mut out = Vec::new();
+            Presented::new(stored.into(), facts.cuts, 7).write_unmanaged(&mut out, None);
+            assert_eq!(String::from_utf8(out).unwrap(), format!(r#"{{"metadata":{want},"spec":{{}}}}"#));
         }
     }
 }

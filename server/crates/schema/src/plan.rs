@@ -31,6 +31,8 @@ pub(crate) struct Facts {
     pub(crate) hollows: Box<[u16]>,
     /// Fields that protobuf carries, in its order.
     pub(crate) wire: Box<[u16]>,
+    /// Whether protobuf's order is that of the fields, without messages that only protobuf has.
+    pub(crate) straight: bool,
 }
 
 impl Plan {
@@ -49,6 +51,9 @@ impl Facts {
         let indexes = |wanted: &dyn Fn(&crate::Field) -> bool| -> Box<[u16]> {
             (0..).zip(ty.fields.iter()).filter(|(_, field)| wanted(field)).map(|(index, _)| index).collect()
         };
+        let wire = proto::fields_in_order(ty);
+        let straight = wire.is_sorted()
+            && ty.fields.iter().all(|field| field.proto.is_none_or(|proto| proto.within.is_empty()));
         Self {
             slots: slots(ty),
             always: indexes(&|field| omission::absent(field).is_some()),
@@ -62,17 +67,23 @@ impl Facts {
                     || has_hollows(&field.node)
                     || below(&field.node, &has_hollows, &mut HashSet::new())
             }),
-            wire: proto::fields_in_order(ty),
+            wire,
+            straight,
         }
     }
 
     /// Where the field of this name is.
     pub(crate) fn position(&self, ty: &Struct, name: &str) -> Option<usize> {
+        self.position_of(ty, name.as_bytes())
+    }
+
+    /// Where the field of this name is, which may be no text.
+    pub(crate) fn position_of(&self, ty: &Struct, name: &[u8]) -> Option<usize> {
         let mask = self.slots.len() - 1;
         let mut at = hash(name) & mask;
         loop {
             let index = usize::from(self.slots[at]).checked_sub(1)?;
-            if *ty.fields[index].name == *name {
+            if ty.fields[index].name.as_bytes() == name {
                 return Some(index);
             }
             at = (at + 1) & mask;
@@ -85,7 +96,7 @@ fn slots(ty: &Struct) -> Box<[u16]> {
     let size = (2 * ty.fields.len()).next_power_of_two().max(2);
     let mut slots = vec![0; size].into_boxed_slice();
     for (index, field) in (1..).zip(ty.fields.iter()) {
-        let mut at = hash(&field.name) & (size - 1);
+        let mut at = hash(field.name.as_bytes()) & (size - 1);
         while slots[at] != 0 {
             at = (at + 1) & (size - 1);
         }
@@ -95,8 +106,7 @@ fn slots(ty: &Struct) -> Box<[u16]> {
 }
 
 /// Tells the names of fields apart by their length, first and last letters.
-fn hash(name: &str) -> usize {
-    let bytes = name.as_bytes();
+fn hash(bytes: &[u8]) -> usize {
     let word = |from: usize| {
         let mut word = [0; 8];
         let part = &bytes[from..bytes.len().min(from + 8)];

@@ -1,7 +1,7 @@
 //! Lists: a head, items and a tail, produced in pieces of about 64 KiB as the client reads.
 //!
 //! Invariant: a short list is one body with a length; a long one never exists as a whole, unless
-//! its form needs that (YAML, indentation, protobuf).
+//! its form needs that (YAML, indentation). In protobuf all pieces exist before the first is sent.
 
 use std::sync::Arc;
 
@@ -44,8 +44,11 @@ pub(super) fn answer(call: &Call, target: Target<'_>, output: Output, page: List
     let writer = Writer::new(call, target, output)?;
     writer.check(ConvertTo::PartialObjectMetadata)?;
     if output.form.media == Media::Protobuf {
-        let body = protobuf::list(&writer, &page)?;
-        return Ok(super::finish(call, 200, output.form, body));
+        let pieces = protobuf::list(&writer, &page, PIECE_BYTES)?;
+        if pieces.iter().map(Vec::len).sum::<usize>() <= gzip::LONG_BYTES {
+            return Ok(super::finish(call, 200, output.form, pieces.concat()));
+        }
+        return Ok(stream(call, Media::Protobuf, pieces.into_iter().map(Ok)));
     }
     let mut pieces = Pieces::new(writer, page);
     let stays_whole = output.form != Form { media: Media::Json, pretty: false };
@@ -53,16 +56,20 @@ pub(super) fn answer(call: &Call, target: Target<'_>, output: Output, page: List
     if stays_whole || pieces.state == State::Done {
         return json_answer(call, 200, output.form, begun);
     }
-    Ok(stream(call, begun, pieces))
+    Ok(stream(call, Media::Json, std::iter::once(Ok(begun)).chain(pieces)))
 }
 
-/// The rest of a long list, as the client reads it.
-fn stream(call: &Call, begun: Vec<u8>, pieces: Pieces) -> Response {
-    let plain = futures::stream::iter(std::iter::once(Ok(begun)).chain(pieces));
+/// A long list, as the client reads it.
+fn stream(
+    call: &Call,
+    media: Media,
+    pieces: impl Iterator<Item = Result<Vec<u8>>> + Send + 'static,
+) -> Response {
+    let plain = futures::stream::iter(pieces);
     let failed = |status: Box<Status>| std::io::Error::other(status.message);
     if !gzip::accepted(&call.head) {
         let body = plain.map(move |piece| piece.map(Bytes::from).map_err(failed));
-        return respond::bytes(200, Media::Json.mime(), Body::Stream(body.boxed()));
+        return respond::bytes(200, media.mime(), Body::Stream(body.boxed()));
     }
     let compressed =
         futures::stream::unfold((Box::pin(plain), Some(gzip::Pieces::new())), move |state| async move {
@@ -81,7 +88,7 @@ fn stream(call: &Call, begun: Vec<u8>, pieces: Pieces) -> Response {
                 }
             }
         });
-    gzip::mark(respond::bytes(200, Media::Json.mime(), Body::Stream(compressed.boxed())))
+    gzip::mark(respond::bytes(200, media.mime(), Body::Stream(compressed.boxed())))
 }
 
 impl Pieces {
@@ -128,7 +135,7 @@ impl Pieces {
                         out.push(b',');
                     }
                     let presented = self.writer.store.present(&entry)?;
-                    self.writer.write_item(&entry, &presented, out)?;
+                    self.writer.write_item(&presented, out)?;
                     State::Items { first: false }
                 } else {
                     out.append(&mut self.tail);

@@ -12,7 +12,6 @@ use apiwright_meta::field::quoted;
 use apiwright_meta::status::Result;
 use apiwright_registry::hooks::NoHooks;
 use apiwright_registry::{Presented, Store};
-use apiwright_storage::Entry;
 
 use super::writer::write_metadata;
 use crate::call::Call;
@@ -76,13 +75,10 @@ impl Table {
     }
 
     /// Appends the row of a stored object.
-    pub(crate) fn write_row(
-        &self,
-        entry: &Arc<Entry>,
-        presented: &Presented,
-        out: &mut Vec<u8>,
-    ) -> Result<()> {
-        let object = self.store.decode(entry)?;
+    pub(crate) fn write_row(&self, presented: &Presented, out: &mut Vec<u8>) -> Result<()> {
+        let mut json = Vec::new();
+        presented.write_unmanaged(&mut json, Some((&self.store.resource.kind, &self.api_version)));
+        let (object, _) = apiwright_json::decode(&json).map_err(|error| Status::internal(error.message))?;
         self.write_cells(out, &object);
         match self.include {
             IncludeObject::None => out.extend_from_slice(b"null"),

@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use apiwright_chain::Media;
 use apiwright_json::Value;
-use apiwright_meta::object;
 use apiwright_meta::status::Result;
 use apiwright_registry::{Presented, Store};
-use apiwright_storage::Entry;
 
 use super::protobuf;
 use super::table::{self, IncludeObject, Table};
@@ -74,19 +72,17 @@ impl Writer {
     /// Appends an object that stands for itself, as it is at this revision.
     pub(crate) fn write_single(
         &self,
-        entry: &Arc<Entry>,
         presented: &Presented,
         revision: u64,
         with_columns: bool,
         out: &mut Vec<u8>,
     ) -> Result<()> {
         if self.output.form.media == Media::Protobuf {
-            out.extend_from_slice(&self.protobuf(entry, revision)?);
-            return Ok(());
+            return protobuf::stored(self, presented, out);
         }
         if let Some(table) = &self.table {
             table.write_head(out, &table::object_meta(revision), with_columns);
-            table.write_row(entry, presented, out)?;
+            table.write_row(presented, out)?;
             Table::write_tail(out);
             return Ok(());
         }
@@ -95,27 +91,13 @@ impl Writer {
     }
 
     /// Appends an item of a list, a table's row where one is asked for.
-    pub(crate) fn write_item(
-        &self,
-        entry: &Arc<Entry>,
-        presented: &Presented,
-        out: &mut Vec<u8>,
-    ) -> Result<()> {
+    pub(crate) fn write_item(&self, presented: &Presented, out: &mut Vec<u8>) -> Result<()> {
         if let Some(table) = &self.table {
-            return table.write_row(entry, presented, out);
+            return table.write_row(presented, out);
         }
         // Items of built-in lists do not say again what they are.
         self.write(presented, self.flavour == Flavour::Custom, out);
         Ok(())
-    }
-
-    /// An object in protobuf's envelope.
-    fn protobuf(&self, entry: &Arc<Entry>, revision: u64) -> Result<Vec<u8>> {
-        let mut value = self.store.decode(entry)?;
-        if revision != entry.mod_revision {
-            object::set_resource_version(&mut value, &revision.to_string());
-        }
-        self.protobuf_of(&value)
     }
 
     /// A decoded object in protobuf's envelope.

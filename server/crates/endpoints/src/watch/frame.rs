@@ -65,12 +65,12 @@ impl Frames {
         let with_columns = !std::mem::replace(&mut self.columns_sent, true);
         if self.writer.output.form.media == Media::Protobuf {
             let mut object = Vec::new();
-            self.writer.write_single(entry, &presented, revision, with_columns, &mut object)?;
+            self.writer.write_single(&presented, revision, with_columns, &mut object)?;
             proto::encode_watch_event(kind, &object, out);
             return Ok(());
         }
         begin(kind, out);
-        self.writer.write_single(entry, &presented, revision, with_columns, out)?;
+        self.writer.write_single(&presented, revision, with_columns, out)?;
         end(out);
         Ok(())
     }

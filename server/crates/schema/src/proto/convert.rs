@@ -11,12 +11,17 @@ use super::wire::{self, Reader, Wire};
 pub(super) fn put_time(value: &Value, with_nanos: bool, out: &mut Vec<u8>) -> Result<(), Error> {
     let text = value.as_str().ok_or_else(|| mismatch("a time"))?;
     let time = if with_nanos { Time::parse_micro(text) } else { Time::parse(text) }.map_err(Error)?;
+    put_parsed(time, with_nanos, out);
+    Ok(())
+}
+
+/// Appends the fields of a time that has been read.
+pub(super) fn put_parsed(time: Time, with_nanos: bool, out: &mut Vec<u8>) {
     if time.is_zero() {
-        return Ok(());
+        return;
     }
     wire::put_varint(1, time.seconds as u64, out);
     wire::put_varint(2, if with_nanos { u64::from(time.nanos / 1000 * 1000) } else { 0 }, out);
-    Ok(())
 }
 
 /// The text of a time's message; null for the zero time.

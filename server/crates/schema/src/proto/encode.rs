@@ -27,45 +27,53 @@ pub(super) fn message(ty: &Struct, object: &Object, depth: Depth, out: &mut Vec<
             values[at] = Some(value);
         }
     }
-    Writer { ty, values: &values, depth }.run(&plan.wire, 0, out)
+    let writer = Writer { ty, depth };
+    grouped(ty, &plan.wire, 0, out, &mut |at, out| {
+        let (field, value) = (&ty.fields[usize::from(at)], values[usize::from(at)]);
+        let number = field.proto.map_or(0, |proto| proto.tag);
+        writer.field(field, number, value, out).map_err(|error| Error(format!("{}: {error}", &*field.name)))
+    })
 }
 
-/// Writes one message.
-struct Writer<'a> {
-    ty: &'a Struct,
-    /// By the index of the field.
-    values: &'a [Option<&'a Value>],
-    depth: Depth,
+/// Calls `write` for each of these fields, all of which are nested the same way down to `nesting`; appends
+/// what protobuf nests them in, which is always there.
+pub(super) fn grouped(
+    ty: &Struct,
+    mut fields: &[u16],
+    nesting: usize,
+    out: &mut Vec<u8>,
+    write: &mut dyn FnMut(u16, &mut Vec<u8>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let around =
+        |at: u16| ty.fields[usize::from(at)].proto.and_then(|proto| proto.within.get(nesting).copied());
+    while let [at, rest @ ..] = fields {
+        fields = match around(*at) {
+            None => {
+                write(*at, out)?;
+                rest
+            }
+            Some(number) => {
+                let count = fields.iter().take_while(|at| around(**at) == Some(number)).count();
+                let (nested, rest) = fields.split_at(count);
+                wire::put_message(number, out, |out| grouped(ty, nested, nesting + 1, out, write))?;
+                rest
+            }
+        };
+    }
+    Ok(())
+}
+
+/// Writes the fields of one message.
+pub(super) struct Writer<'a> {
+    /// The message's type.
+    pub(super) ty: &'a Struct,
+    /// How deep it is nested.
+    pub(super) depth: Depth,
 }
 
 impl Writer<'_> {
-    /// Writes fields, all of which are nested the same way down to `nesting`.
-    fn run(&self, mut fields: &[u16], nesting: usize, out: &mut Vec<u8>) -> Result<(), Error> {
-        let proto_of = |at: u16| self.ty.fields[usize::from(at)].proto;
-        while let [at, rest @ ..] = fields {
-            let field = &self.ty.fields[usize::from(*at)];
-            let Some(proto) = field.proto else {
-                fields = rest;
-                continue;
-            };
-            if let Some(&number) = proto.within.get(nesting) {
-                // Fields that protobuf nests in one more message, which is always there.
-                let is_nested = |at: &&u16| {
-                    proto_of(**at).is_some_and(|proto| proto.within.get(nesting) == Some(&number))
-                };
-                let (nested, rest) = fields.split_at(fields.iter().take_while(is_nested).count());
-                wire::put_message(number, out, |out| self.run(nested, nesting + 1, out))?;
-                fields = rest;
-                continue;
-            }
-            self.field(field, proto.tag, self.values[usize::from(*at)], out)
-                .map_err(|error| Error(format!("{}: {error}", &*field.name)))?;
-            fields = rest;
-        }
-        Ok(())
-    }
-
-    fn field(
+    /// Writes a field, which may be absent.
+    pub(super) fn field(
         &self,
         field: &Field,
         number: u32,
@@ -159,7 +167,7 @@ impl Writer<'_> {
 }
 
 /// A value that is no pointer and not there: it is written all the same, but for lists, maps and bytes.
-fn zero(shape: &Shape, number: u32, depth: Depth, out: &mut Vec<u8>) -> Result<(), Error> {
+pub(super) fn zero(shape: &Shape, number: u32, depth: Depth, out: &mut Vec<u8>) -> Result<(), Error> {
     match shape {
         Shape::Bool | Shape::Int32 | Shape::Int64 => wire::put_varint(number, 0, out),
         Shape::Double => wire::put_fixed64(number, 0, out),

@@ -81,15 +81,19 @@ pub fn seal<E>(
     write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
 ) -> Result<(), E> {
     out.extend_from_slice(MAGIC);
-    wire::put_message(1, out, |out| {
-        wire::put_bytes(1, api_version.as_bytes(), out);
-        wire::put_bytes(2, kind.as_bytes(), out);
-        Ok(())
-    })?;
+    put_type_meta(api_version, kind, out);
     wire::put_message(2, out, write)?;
     wire::put_bytes(3, &[], out);
     wire::put_bytes(4, &[], out);
     Ok(())
+}
+
+fn put_type_meta(api_version: &str, kind: &str, out: &mut Vec<u8>) {
+    let Ok(()) = wire::put_message::<Infallible>(1, out, |out| {
+        wire::put_bytes(1, api_version.as_bytes(), out);
+        wire::put_bytes(2, kind.as_bytes(), out);
+        Ok(())
+    });
 }
 
 /// Appends the body of an object in normal form.
@@ -118,24 +122,46 @@ pub fn encode_list<'a>(
     kind: &str,
     out: &mut Vec<u8>,
 ) -> Result<(), Error> {
-    seal(api_version, kind, out, |out| {
-        let Ok(()) = wire::put_message::<Infallible>(1, out, |out| {
-            for (number, name) in [(1, "selfLink"), (2, "resourceVersion"), (3, "continue")] {
-                wire::put_bytes(number, metadata.text_at(&[name]).as_bytes(), out);
-            }
-            if let Some(count) = metadata.get("remainingItemCount").and_then(Value::as_i64) {
-                wire::put_varint(4, count as u64, out);
-            }
-            Ok(())
-        });
-        for object in items {
-            if let Value::Object(object) = object {
-                wire::put_message(2, out, |out| message(item, object, Depth::default(), out))?;
-            }
+    let mut body = Vec::new();
+    for object in items {
+        if let Value::Object(object) = object {
+            put_item(&mut body, |out| message(item, object, Depth::default(), out))?;
+        }
+    }
+    list_head(metadata, api_version, kind, body.len(), out);
+    out.extend_from_slice(&body);
+    out.extend_from_slice(LIST_TAIL);
+    Ok(())
+}
+
+/// Appends what comes before the items of a list, which take so many bytes together.
+pub fn list_head(metadata: &Value, api_version: &str, kind: &str, items_bytes: usize, out: &mut Vec<u8>) {
+    out.extend_from_slice(MAGIC);
+    put_type_meta(api_version, kind, out);
+    let mut meta = Vec::new();
+    let Ok(()) = wire::put_message::<Infallible>(1, &mut meta, |out| {
+        for (number, name) in [(1, "selfLink"), (2, "resourceVersion"), (3, "continue")] {
+            wire::put_bytes(number, metadata.text_at(&[name]).as_bytes(), out);
+        }
+        if let Some(count) = metadata.get("remainingItemCount").and_then(Value::as_i64) {
+            wire::put_varint(4, count as u64, out);
         }
         Ok(())
-    })
+    });
+    wire::put_length(2, meta.len() + items_bytes, out);
+    out.extend_from_slice(&meta);
 }
+
+/// Appends an item of a list around the message that `write` appends.
+///
+/// # Errors
+/// Those of `write`.
+pub fn put_item<E>(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
+    wire::put_message(2, out, write)
+}
+
+/// What comes after the items of a list.
+pub const LIST_TAIL: &[u8] = &[0x1a, 0, 0x22, 0];
 
 /// Appends one frame of a watch: its length, and an event around an object's body.
 pub fn encode_watch_event(event: &str, body: &[u8], out: &mut Vec<u8>) {

@@ -16,11 +16,15 @@ mod envelope;
 mod props;
 #[cfg(test)]
 mod tests;
+mod transcode;
 mod wire;
 
 pub use decode::decode_message;
 pub use encode::encode_message;
-pub use envelope::{Envelope, encode, encode_list, encode_watch_event, open, seal};
+pub use envelope::{
+    Envelope, LIST_TAIL, encode, encode_list, encode_watch_event, list_head, open, put_item, seal,
+};
+pub use transcode::{transcode, transcode_message};
 
 use crate::table::{Proto, Struct};
 
@@ -30,6 +34,18 @@ pub const MAGIC: &[u8; 4] = b"k8s\0";
 /// Appends a field that is a text or a message: for messages that are put together elsewhere.
 pub fn put_field(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
     wire::put_bytes(number, bytes, out);
+}
+
+/// Appends a message field around what `write` appends: for messages that are put together elsewhere.
+///
+/// # Errors
+/// Those of `write`.
+pub fn put_message<E>(
+    number: u32,
+    out: &mut Vec<u8>,
+    write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+) -> Result<(), E> {
+    wire::put_message(number, out, write)
 }
 
 /// Why bytes are no such message, in the words of upstream's decoder.

@@ -4,7 +4,9 @@ use apiwright_json::{Object, Value};
 use base64::Engine as _;
 use proptest::prelude::*;
 
-use super::{MAGIC, decode_message, encode, encode_list, encode_message, encode_watch_event, open};
+use super::{
+    MAGIC, decode_message, encode, encode_list, encode_message, encode_watch_event, open, transcode_message,
+};
 use crate::table::{Field, Proto, Ref, Shape, Struct};
 use crate::testing::{With, field, json, list, map, string, structure, text};
 
@@ -441,5 +443,63 @@ proptest! {
             let _ = encode_message(&ty, &value, &mut Vec::new());
         }
         let _ = decode_message(&ty, &out[..at]);
+    }
+}
+
+/// Objects as they are stored, and as they should not be.
+#[test]
+fn stored_text_gives_what_the_value_gives() {
+    let ty = everything();
+    for text in [
+        "{}",
+        r#"{"bool":true,"int":-1,"maybe":0,"double":2,"bytes":"AQI=","time":"1970-01-01T00:00:01Z"}"#,
+        r#"{"micro":"1970-01-01T00:00:01.000002Z","duration":"1µs","quantity":"100m","port":80}"#,
+        r#"{"port":"w\u0026\"b","raw":{"a":[1,"]"]},"fields":{},"strings":["","b\n"],"numbers":[1,300]}"#,
+        r#"{"inner":{"a":"x","b":5},"inners":[{},{"b":1}],"labels":{"a":"","b":"2"},"limits":{"cpu":"1"}}"#,
+        r#"{"extra":{"k":["v"]},"binary":{"k":"AQ==","l":null},"hostPath":"/","deep":"d","any":[1]}"#,
+        r#"{"orBool":true,"orStrings":["a"],"orArray":[{"maybe":8}]}"#,
+        r#"{"orBool":{"maybe":7,"inner":{"b":2}},"unknown":{"x":[1]},"raw":null,"time":null}"#,
+        // Out of order, twice, unsorted, escaped, and of other forms.
+        r#"{"inner":{"b":5,"a":"x"},"int":3}"#,
+        r#"{"inner":{"a":"x","a":"y"},"int":3,"int":4}"#,
+        r#"{"labels":{"b":"2","a":"1","b":"3"},"limits":{"c\"pu":3}}"#,
+        r#"{"int":1.0,"maybe":1e2,"double":1.5,"quantity":12,"bytes":"AQI\u003d"}"#,
+        r#" { "int" : 1 , "inner" : { "a" : "x" } } "#,
+        r#"{"inn\u0065r":{"a":"x"},"raw":{"a": 1}}"#,
+        r#"{"strings":["\ud83d\ude00"],"labels":{"k":"\u2028"}}"#,
+        "[]",
+        r#"{"int":"x"}"#,
+        r#"{"inner":{"b":"x"}}"#,
+        r#"{"time":"never","strings":{}}"#,
+        r#"{"strings":[1]}"#,
+        r#"{"bytes":"?"}"#,
+        r#"{"bool":"x","labels":[]}"#,
+    ] {
+        let mut expected = vec![7];
+        let expected = encode_message(&ty, &json(text), &mut expected).map(|()| expected);
+        let mut out = vec![7];
+        assert_eq!(transcode_message(&ty, text.as_bytes(), &mut out).map(|()| out), expected, "{text}");
+    }
+    for text in
+        ["", "{", "{\"int\"", "{\"int\":", "{\"inner\":{\"a\":\"x}", "{\"int\":1}}", "{\"labels\":{\"a\":1"]
+    {
+        assert!(transcode_message(&ty, text.as_bytes(), &mut Vec::new()).is_err(), "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn stored_objects_give_what_values_give(object in values(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let ty = everything();
+        let (mut expected, mut out) = (Vec::new(), Vec::new());
+        let mut text = apiwright_json::to_string(&object).into_bytes();
+        encode_message(&ty, &object, &mut expected).expect("fits");
+        prop_assert_eq!(transcode_message(&ty, &text, &mut out), Ok(()));
+        prop_assert_eq!(&out, &expected);
+        // Damage makes no panic.
+        let at = at.index(text.len());
+        text[at] = byte;
+        let _ = transcode_message(&ty, &text, &mut Vec::new());
+        let _ = transcode_message(&ty, &text[..at], &mut Vec::new());
     }
 }

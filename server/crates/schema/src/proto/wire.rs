@@ -155,9 +155,14 @@ pub(super) fn put_fixed64(number: u32, value: u64, out: &mut Vec<u8>) {
 
 /// Appends a field of bytes.
 pub(super) fn put_bytes(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
-    varint(u64::from(number) << 3 | BYTES, out);
-    varint(bytes.len() as u64, out);
+    put_length(number, bytes.len(), out);
     out.extend_from_slice(bytes);
+}
+
+/// Appends what comes before so many bytes.
+pub(super) fn put_length(number: u32, length: usize, out: &mut Vec<u8>) {
+    varint(u64::from(number) << 3 | BYTES, out);
+    varint(length as u64, out);
 }
 
 /// Appends a message field whose content `write` appends.
