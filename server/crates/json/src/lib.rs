@@ -10,6 +10,7 @@ pub mod decode;
 pub mod encode;
 pub mod go;
 mod scan;
+pub mod sparse;
 mod swar;
 pub mod value;
 pub mod yaml;

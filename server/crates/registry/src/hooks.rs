@@ -76,6 +76,13 @@ pub trait Hooks: Send + Sync + std::fmt::Debug + 'static {
         workload_grace_period(object, requested)
     }
 
+    /// What [`Hooks::cell`] and [`Hooks::row_conditions`] look at, as dotted paths through lists: the rest of
+    /// an object is left out of what they get. `None` where that is not known: then all of it is there, if
+    /// any column is computed.
+    fn cell_paths(&self) -> Option<&'static [&'static str]> {
+        None
+    }
+
     /// A computed cell of the named column.
     fn cell(&self, _column: &str, _object: &Value) -> Value {
         Value::Null

@@ -6,6 +6,7 @@ pub(crate) mod jsonpath;
 use std::sync::Arc;
 
 use apiwright_chain::Query;
+use apiwright_json::sparse::{self, Wanted};
 use apiwright_json::{Object, Value};
 use apiwright_meta::Status;
 use apiwright_meta::field::quoted;
@@ -52,13 +53,16 @@ pub(crate) struct Table {
     api_version: String,
     version: &'static str,
     include: IncludeObject,
+    /// What the cells are made of.
+    wanted: Wanted,
 }
 
 impl Table {
     /// A table in this version of `meta.k8s.io`.
     pub(crate) fn new(target: Target<'_>, version: &'static str, include: IncludeObject) -> Self {
         let store = Arc::clone(target.store());
-        Self { store, api_version: target.server.api_version.clone(), version, include }
+        let wanted = cells::wanted(&store.resource.columns, &*store.resource.hooks);
+        Self { store, api_version: target.server.api_version.clone(), version, include, wanted }
     }
 
     /// Appends all that comes before the rows. A watch sends the columns once.
@@ -78,7 +82,10 @@ impl Table {
     pub(crate) fn write_row(&self, presented: &Presented, out: &mut Vec<u8>) -> Result<()> {
         let mut json = Vec::new();
         presented.write_unmanaged(&mut json, Some((&self.store.resource.kind, &self.api_version)));
-        let (object, _) = apiwright_json::decode(&json).map_err(|error| Status::internal(error.message))?;
+        let object = match sparse::decode_wanted(&json, &self.wanted) {
+            Some(object) => object,
+            None => apiwright_json::decode(&json).map_err(|error| Status::internal(error.message))?.0,
+        };
         self.write_cells(out, &object);
         match self.include {
             IncludeObject::None => out.extend_from_slice(b"null"),

@@ -1,5 +1,6 @@
 //! Columns and cells of a resource's tables.
 
+use apiwright_json::sparse::Wanted;
 use apiwright_json::{Object, Value};
 use apiwright_meta::field::go_float;
 use apiwright_meta::time::{Time, human_duration};
@@ -26,6 +27,30 @@ pub(crate) fn definitions(columns: &[Column]) -> Value {
             })
             .collect(),
     )
+}
+
+/// What the cells are made of; all of an object where that is not known.
+pub(crate) fn wanted(columns: &[Column], hooks: &dyn Hooks) -> Wanted {
+    let is_computed = |column: &Column| matches!(column.value, ColumnValue::Hook);
+    let mut paths = match hooks.cell_paths() {
+        Some(paths) => paths.to_vec(),
+        None if columns.iter().any(is_computed) => return Wanted::default(),
+        None => Vec::new(),
+    };
+    for column in columns {
+        match &column.value {
+            ColumnValue::Name => paths.push("metadata.name"),
+            ColumnValue::Age => paths.push("metadata.creationTimestamp"),
+            ColumnValue::Since(path) | ColumnValue::Path(path, _) => paths.push(path),
+            ColumnValue::Template(parts) => paths.extend(parts.iter().filter_map(|part| match part {
+                TemplatePart::Literal(_) => None,
+                TemplatePart::Path(path, _) => Some(&**path),
+            })),
+            ColumnValue::JsonPath(_) => return Wanted::default(),
+            ColumnValue::Hook => {}
+        }
+    }
+    Wanted::at(paths)
 }
 
 /// The cells of one object.
