@@ -5,13 +5,12 @@ const HIGHS: u64 = 0x8080_8080_8080_8080;
 
 /// Whether one of eight bytes ends the plain part of a JSON string: a quote, a backslash or a control character.
 pub(crate) fn has_special(word: u64) -> bool {
-    specials(word) != 0
+    (below_space(word) & HIGHS) | ends(word) != 0
 }
 
-/// The first high bit that is set is that of the first byte that ends the plain part of a JSON string; the
-/// others are not to be relied on.
-pub(crate) fn specials(word: u64) -> u64 {
-    (below_space(word) | equals(word, b'"') | equals(word, b'\\')) & HIGHS
+/// The first high bit that is set is that of the first quote or backslash; the others are not to be relied on.
+pub(crate) fn ends(word: u64) -> u64 {
+    (equals(word, b'"') | equals(word, b'\\')) & HIGHS
 }
 
 /// Whether all of eight bytes are ASCII that Go's encoder writes as it is.
@@ -43,8 +42,8 @@ mod tests {
                 let word = u64::from_le_bytes(word);
                 let special = byte < 0x20 || matches!(byte, b'"' | b'\\');
                 assert_eq!(has_special(word), special, "{byte:#x} at {at}");
-                if special {
-                    assert_eq!(specials(word).trailing_zeros() as usize / 8, at, "{byte:#x} at {at}");
+                if matches!(byte, b'"' | b'\\') {
+                    assert_eq!(ends(word).trailing_zeros() as usize / 8, at, "{byte:#x} at {at}");
                 }
                 let plain = !special && byte < 0x80 && !matches!(byte, b'<' | b'>' | b'&');
                 assert_eq!(is_plain(word), plain, "{byte:#x} at {at}");

@@ -19,6 +19,8 @@ pub struct Plan(OnceLock<Box<Facts>>);
 pub(crate) struct Facts {
     /// A hash table of the fields by name: one more than an index, or zero.
     slots: Box<[u16]>,
+    /// The names of the fields.
+    names: Box<[Name]>,
     /// Fields that are printed when they are absent.
     pub(crate) always: Box<[u16]>,
     /// Fields with a default of their own.
@@ -31,7 +33,9 @@ pub(crate) struct Facts {
     pub(crate) hollows: Box<[u16]>,
     /// Fields that protobuf carries, in its order.
     pub(crate) wire: Box<[u16]>,
-    /// Whether protobuf's order is that of the fields, without messages that only protobuf has.
+    /// Whether protobuf has messages inside of this one that only protobuf has.
+    pub(crate) nested: bool,
+    /// Whether it has none, and its order is that of the fields.
     pub(crate) straight: bool,
 }
 
@@ -52,10 +56,11 @@ impl Facts {
             (0..).zip(ty.fields.iter()).filter(|(_, field)| wanted(field)).map(|(index, _)| index).collect()
         };
         let wire = proto::fields_in_order(ty);
-        let straight = wire.is_sorted()
-            && ty.fields.iter().all(|field| field.proto.is_none_or(|proto| proto.within.is_empty()));
+        let nested = ty.fields.iter().any(|field| field.proto.is_some_and(|proto| !proto.within.is_empty()));
+        let straight = !nested && wire.is_sorted();
         Self {
             slots: slots(ty),
+            names: ty.fields.iter().map(|field| Name::of(field.name.as_bytes())).collect(),
             always: indexes(&|field| omission::absent(field).is_some()),
             defaults: indexes(&|field| has_default(&field.node)),
             deep_defaults: indexes(&|field| below(&field.node, &has_default, &mut HashSet::new())),
@@ -68,6 +73,7 @@ impl Facts {
                     || below(&field.node, &has_hollows, &mut HashSet::new())
             }),
             wire,
+            nested,
             straight,
         }
     }
@@ -80,10 +86,11 @@ impl Facts {
     /// Where the field of this name is, which may be no text.
     pub(crate) fn position_of(&self, ty: &Struct, name: &[u8]) -> Option<usize> {
         let mask = self.slots.len() - 1;
-        let mut at = hash(name) & mask;
+        let wanted = Name::of(name);
+        let mut at = wanted.hash() & mask;
         loop {
             let index = usize::from(self.slots[at]).checked_sub(1)?;
-            if ty.fields[index].name.as_bytes() == name {
+            if self.names[index] == wanted && (name.len() <= 16 || ty.fields[index].name.as_bytes() == name) {
                 return Some(index);
             }
             at = (at + 1) & mask;
@@ -96,7 +103,7 @@ fn slots(ty: &Struct) -> Box<[u16]> {
     let size = (2 * ty.fields.len()).next_power_of_two().max(2);
     let mut slots = vec![0; size].into_boxed_slice();
     for (index, field) in (1..).zip(ty.fields.iter()) {
-        let mut at = hash(field.name.as_bytes()) & (size - 1);
+        let mut at = Name::of(field.name.as_bytes()).hash() & (size - 1);
         while slots[at] != 0 {
             at = (at + 1) & (size - 1);
         }
@@ -105,17 +112,34 @@ fn slots(ty: &Struct) -> Box<[u16]> {
     slots
 }
 
-/// Tells the names of fields apart by their length, first and last letters.
-fn hash(bytes: &[u8]) -> usize {
-    let word = |from: usize| {
-        let mut word = [0; 8];
-        let part = &bytes[from..bytes.len().min(from + 8)];
-        word[..part.len()].copy_from_slice(part);
-        u64::from_le_bytes(word)
-    };
-    let mixed = (word(0) ^ word(bytes.len().saturating_sub(8)).rotate_left(29) ^ bytes.len() as u64)
-        .wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> 32) as usize
+/// The first and last letters of a name: all of it, where it is no longer than sixteen bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Name {
+    first: u64,
+    last: u64,
+    length: usize,
+}
+
+impl Name {
+    fn of(bytes: &[u8]) -> Self {
+        let length = bytes.len();
+        let (first, last) = match (bytes.first_chunk(), bytes.last_chunk()) {
+            (Some(first), Some(last)) => (u64::from_le_bytes(*first), u64::from_le_bytes(*last)),
+            _ => match (bytes.first_chunk(), bytes.last_chunk()) {
+                (Some(first), Some(last)) => {
+                    (u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into())
+                }
+                _ => (bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte)), 0),
+            },
+        };
+        Self { first, last, length }
+    }
+
+    fn hash(self) -> usize {
+        let mixed =
+            (self.first ^ self.last.rotate_left(29) ^ self.length as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 32) as usize
+    }
 }
 
 fn has_default(node: &Node) -> bool {

@@ -446,6 +446,29 @@ proptest! {
     }
 }
 
+/// Fields whose numbers are not in the order of JSON.
+#[test]
+fn stored_fields_are_put_in_order() {
+    for text in [
+        r#"{"name":"n","group":"g","kind":"k","uid":"u","causes":[{"field":"f"}],"retryAfterSeconds":7}"#,
+        r#"{"uid":"u","retryAfterSeconds":7}"#,
+        r#"{"kind":"k","causes":[],"uid":"u"}"#,
+        r#"{"retryAfterSeconds":7,"uid":"u","name":"n"}"#,
+        "{}",
+    ] {
+        for text in [text.to_owned(), format!(r#"{{"details":{text},"code":1}}"#)] {
+            let Shape::Struct(details) = &status().field("details").expect("a field").node.shape else {
+                panic!("no message");
+            };
+            for ty in [&status(), details] {
+                let mut out = Vec::new();
+                assert_eq!(transcode_message(ty, text.as_bytes(), &mut out), Ok(()), "{text}");
+                assert_eq!(hex(&out), hex(&bytes(ty, &text)), "{text}");
+            }
+        }
+    }
+}
+
 /// Objects as they are stored, and as they should not be.
 #[test]
 fn stored_text_gives_what_the_value_gives() {

@@ -114,14 +114,7 @@ impl<'a> Transcoder<'a> {
             }
         })?;
         let ordered = out.len();
-        let spans = &self.spans[base..];
-        encode::grouped(ty, &plan.wire, 0, out, &mut |at, out| {
-            match spans[usize::from(at)] {
-                None => return absent_field(&ty.fields[usize::from(at)], depth, out),
-                Some((start, end)) => out.extend_from_within(start..end),
-            }
-            Ok(())
-        })?;
+        arrange(ty, plan, &self.spans[base..], depth, out)?;
         out.drain(tail..ordered);
         self.spans.truncate(base);
         Ok(())
@@ -309,6 +302,42 @@ fn absent_field(field: &Field, depth: Depth, out: &mut Vec<u8>) -> Result<(), Er
         Some(proto) if !field.pointer => encode::zero(&field.node.shape, proto.tag, depth, out),
         _ => Ok(()),
     }
+}
+
+/// Appends fields again, in their order and in the messages that protobuf nests them in.
+fn arrange(ty: &Struct, plan: &Facts, spans: &[Span], depth: Depth, out: &mut Vec<u8>) -> Result<(), Error> {
+    if plan.nested {
+        return encode::grouped(ty, &plan.wire, 0, out, &mut |at, out| {
+            match spans[usize::from(at)] {
+                None => return absent_field(&ty.fields[usize::from(at)], depth, out),
+                Some((start, end)) => out.extend_from_within(start..end),
+            }
+            Ok(())
+        });
+    }
+    // What stays together is copied together.
+    let mut run = (0, 0);
+    for &at in &plan.wire {
+        let field = &ty.fields[usize::from(at)];
+        match spans[usize::from(at)] {
+            Some((start, end)) if start == run.1 => run.1 = end,
+            None if field.pointer || is_nothing(&field.node.shape) => {}
+            span => {
+                out.extend_from_within(run.0..run.1);
+                run = span.unwrap_or_default();
+                if span.is_none() {
+                    absent_field(field, depth, out)?;
+                }
+            }
+        }
+    }
+    out.extend_from_within(run.0..run.1);
+    Ok(())
+}
+
+/// Whether nothing is written of an absent value.
+fn is_nothing(shape: &Shape) -> bool {
+    matches!(shape, Shape::Bytes | Shape::List(_) | Shape::Map(_))
 }
 
 fn decoded(json: &[u8]) -> Result<Value, Error> {

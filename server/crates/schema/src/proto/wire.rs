@@ -143,8 +143,7 @@ fn unexpected_end() -> Error {
 
 /// Appends an integer field.
 pub(super) fn put_varint(number: u32, value: u64, out: &mut Vec<u8>) {
-    varint(u64::from(number) << 3, out);
-    varint(value, out);
+    pair(u64::from(number) << 3, value, out);
 }
 
 /// Appends a double field.
@@ -161,8 +160,17 @@ pub(super) fn put_bytes(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
 
 /// Appends what comes before so many bytes.
 pub(super) fn put_length(number: u32, length: usize, out: &mut Vec<u8>) {
-    varint(u64::from(number) << 3 | BYTES, out);
-    varint(length as u64, out);
+    pair(u64::from(number) << 3 | BYTES, length as u64, out);
+}
+
+/// Two varints, short ones at once.
+fn pair(first: u64, second: u64, out: &mut Vec<u8>) {
+    if first | second < 0x80 {
+        out.extend_from_slice(&[first as u8, second as u8]);
+    } else {
+        varint(first, out);
+        varint(second, out);
+    }
 }
 
 /// Appends a message field whose content `write` appends.

@@ -95,6 +95,33 @@ impl Hooks for Pod {
         pod_spec::warnings::pod(object, old)
     }
 
+    fn cell_paths(&self) -> Option<&'static [&'static str]> {
+        Some(&[
+            "metadata.deletionTimestamp",
+            "spec.containers.name",
+            "spec.initContainers.name",
+            "spec.initContainers.restartPolicy",
+            "spec.readinessGates",
+            "status.phase",
+            "status.reason",
+            "status.podIP",
+            "status.podIPs",
+            "status.conditions.type",
+            "status.conditions.status",
+            "status.conditions.reason",
+            "status.initContainerStatuses.name",
+            "status.initContainerStatuses.ready",
+            "status.initContainerStatuses.started",
+            "status.initContainerStatuses.restartCount",
+            "status.initContainerStatuses.state",
+            "status.initContainerStatuses.lastState",
+            "status.containerStatuses.ready",
+            "status.containerStatuses.restartCount",
+            "status.containerStatuses.state",
+            "status.containerStatuses.lastState",
+        ])
+    }
+
     fn cell(&self, column: &str, object: &Value) -> Value {
         match column {
             "Ready" | "Status" | "Restarts" => PodSummary::of(object).cell(column).into(),
