@@ -4,6 +4,7 @@
 //! where that is not what it seems. Never panics, allocates nothing.
 //! Absence: no spaces between tokens; duplicates, UTF-8, numbers and control characters are not looked at.
 
+use crate::nesting::Nesting;
 use crate::swar;
 
 /// A place in a compact JSON text.
@@ -137,22 +138,20 @@ impl<'a> Cursor<'a> {
     }
 
     fn skip_nested(&mut self) -> Option<()> {
-        let mut depth = 0usize;
-        loop {
-            match self.peek()? {
-                b'"' => {
-                    self.string()?;
-                    continue;
-                }
-                b'{' | b'[' => depth += 1,
-                b'}' | b']' => depth -= 1,
-                _ => {}
-            }
-            self.at += 1;
-            if depth == 0 {
+        let mut nesting = Nesting::default();
+        let mut left = self.text.get(self.at..)?;
+        while let Some((block, after)) = left.split_first_chunk() {
+            if let Some(length) = nesting.end_in(block) {
+                self.at += length;
                 return Some(());
             }
+            self.at += block.len();
+            left = after;
         }
+        let mut block = [0; 64];
+        block[..left.len()].copy_from_slice(left);
+        self.at += nesting.end_in(&block)?;
+        Some(())
     }
 }
 

@@ -9,6 +9,7 @@ pub mod cursor;
 pub mod decode;
 pub mod encode;
 pub mod go;
+mod nesting;
 mod scan;
 pub mod sparse;
 mod swar;

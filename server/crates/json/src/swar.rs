@@ -29,6 +29,15 @@ fn equals(word: u64, byte: u8) -> u64 {
     difference.wrapping_sub(ONES) & !difference
 }
 
+/// A bit for each of eight bytes that is this one.
+pub(crate) fn mask(word: u64, byte: u8) -> u64 {
+    let difference = word ^ (ONES * u64::from(byte));
+    // Without borrows: each byte is judged by itself.
+    let same = !(((difference & !HIGHS) + !HIGHS) | difference | !HIGHS);
+    // Gathers the high bits in the highest byte.
+    (same >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,6 +56,8 @@ mod tests {
                 }
                 let plain = !special && byte < 0x80 && !matches!(byte, b'<' | b'>' | b'&');
                 assert_eq!(is_plain(word), plain, "{byte:#x} at {at}");
+                let expected = if (b'a'..=b'h').contains(&byte) { mask(word, byte) } else { 1 << at };
+                assert_eq!(mask(word, byte) | 1 << at, expected | 1 << at, "{byte:#x} at {at}");
             }
         }
     }

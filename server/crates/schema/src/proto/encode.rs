@@ -35,6 +35,9 @@ pub(super) fn message(ty: &Struct, object: &Object, depth: Depth, out: &mut Vec<
     })
 }
 
+/// Writes the field at an index.
+type WriteField<'a> = dyn FnMut(u16, &mut Vec<u8>) -> Result<(), Error> + 'a;
+
 /// Calls `write` for each of these fields, all of which are nested the same way down to `nesting`; appends
 /// what protobuf nests them in, which is always there.
 pub(super) fn grouped(
@@ -42,7 +45,7 @@ pub(super) fn grouped(
     mut fields: &[u16],
     nesting: usize,
     out: &mut Vec<u8>,
-    write: &mut dyn FnMut(u16, &mut Vec<u8>) -> Result<(), Error>,
+    write: &mut WriteField<'_>,
 ) -> Result<(), Error> {
     let around =
         |at: u16| ty.fields[usize::from(at)].proto.and_then(|proto| proto.within.get(nesting).copied());

@@ -457,10 +457,11 @@ fn stored_fields_are_put_in_order() {
         "{}",
     ] {
         for text in [text.to_owned(), format!(r#"{{"details":{text},"code":1}}"#)] {
-            let Shape::Struct(details) = &status().field("details").expect("a field").node.shape else {
+            let status = status();
+            let Shape::Struct(details) = &status.field("details").expect("a field").node.shape else {
                 panic!("no message");
             };
-            for ty in [&status(), details] {
+            for ty in [&status, details] {
                 let mut out = Vec::new();
                 assert_eq!(transcode_message(ty, text.as_bytes(), &mut out), Ok(()), "{text}");
                 assert_eq!(hex(&out), hex(&bytes(ty, &text)), "{text}");

@@ -251,10 +251,10 @@ impl<'a> Transcoder<'a> {
     /// A message that holds the text of a value.
     fn raw(&mut self, number: u32, out: &mut Vec<u8>) -> Step {
         let json = self.cursor.skip().ok_or(Stop::Odd)?;
-        wire::put_message(number, out, |out| {
-            wire::put_bytes(1, json, out);
-            Ok(())
-        })
+        // Often long: its length is told at once, not made room for afterwards.
+        wire::put_length(number, wire::length_of_bytes(json.len()), out);
+        wire::put_bytes(1, json, out);
+        Ok(())
     }
 
     fn int_or_string(&mut self, number: u32, out: &mut Vec<u8>) -> Step {

@@ -163,6 +163,11 @@ pub(super) fn put_length(number: u32, length: usize, out: &mut Vec<u8>) {
     pair(u64::from(number) << 3 | BYTES, length as u64, out);
 }
 
+/// How long a field of so many bytes is, of a number below 16.
+pub(super) fn length_of_bytes(length: usize) -> usize {
+    1 + varint_len(length as u64) + length
+}
+
 /// Two varints, short ones at once.
 fn pair(first: u64, second: u64, out: &mut Vec<u8>) {
     if first | second < 0x80 {

@@ -186,3 +186,49 @@ fn readiness_gates(object: &Value) -> String {
     });
     format!("{}/{}", open.count(), gates.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use apiwright_json::sparse::{Wanted, decode_wanted};
+
+    use super::*;
+
+    /// What a cell looks at and `cell_paths` does not name would be missing in tables.
+    #[test]
+    fn cells_need_no_more_than_they_say() {
+        let waiting = r#"{"name":"c","state":{"waiting":{"reason":"CrashLoopBackOff"}},"restartCount":3,
+            "lastState":{"terminated":{"finishedAt":"2024-01-01T00:00:00Z","exitCode":1}}}"#;
+        let running = r#"{"name":"c","ready":true,"started":true,"state":{"running":{}},"restartCount":1}"#;
+        let ended = r#"{"name":"i","state":{"terminated":{"signal":9,"exitCode":137}},"restartCount":2}"#;
+        let spec = r#""spec":{"containers":[{"name":"c"},{"name":"d"}],"readinessGates":[{"conditionType":"g"}],
+            "initContainers":[{"name":"i","restartPolicy":"Always"},{"name":"j"}]}"#;
+        let conditions = r#"[{"type":"g","status":"True"},{"type":"Initialized","status":"True"},
+            {"type":"Ready","status":"False"},{"type":"PodScheduled","status":"False","reason":"SchedulingGated"}]"#;
+        let mut statuses = vec![
+            r#"{"phase":"Pending"}"#.to_owned(),
+            r#"{"phase":"Failed","reason":"NodeLost"}"#.to_owned(),
+            r#"{"phase":"Succeeded","podIP":"10.0.0.1","podIPs":[{"ip":"10.0.0.2"}]}"#.to_owned(),
+            format!(r#"{{"phase":"Pending","conditions":{conditions},"podIP":"10.0.0.1"}}"#),
+        ];
+        for one in [waiting, running, ended] {
+            for init in [waiting, running, ended] {
+                statuses.push(format!(
+                    r#"{{"phase":"Running","containerStatuses":[{one},{running}],"initContainerStatuses":[{init}]}}"#
+                ));
+            }
+        }
+        let wanted = Wanted::at(Pod.cell_paths().unwrap_or_default().iter().copied());
+        for status in statuses {
+            for deleted in ["", r#""deletionTimestamp":"2024-01-01T00:00:00Z""#] {
+                let text = format!(r#"{{"metadata":{{{deleted}}},{spec},"status":{status}}}"#);
+                let (whole, _) = apiwright_json::decode(text.as_bytes()).expect("JSON");
+                let text = apiwright_json::to_string(&whole);
+                let part = decode_wanted(text.as_bytes(), &wanted).expect("compact JSON");
+                assert_eq!(Pod.row_conditions(&part), Pod.row_conditions(&whole), "{text}");
+                for column in ["Ready", "Status", "Restarts", "IP", "Readiness Gates"] {
+                    assert_eq!(Pod.cell(column, &part), Pod.cell(column, &whole), "{column} of {text}");
+                }
+            }
+        }
+    }
+}
