@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use apiwright_chain::{Body, Drain, Media, Response, respond};
 use apiwright_meta::status::Result;
-use apiwright_registry::{Selection, WatchStream};
+use apiwright_registry::{Selection, WatchOptions, WatchStream};
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt, stream};
 use tokio::time::Instant;
@@ -35,8 +35,11 @@ pub(crate) async fn watch(
     if !target.resource().allows(apiwright_registry::Verb::Watch) {
         return Err(not_supported(target.resource(), "watch"));
     }
-    let until = Instant::now() + timeout(options.timeout_seconds, target.server.shared.watch_timeout_min);
-    let events = target.store().watch(selection, options.watching()?).await?;
+    let lasts = timeout(options.timeout_seconds, target.server.shared.watch_timeout_min);
+    let until = Instant::now() + lasts;
+    // The last bookmark comes shortly before the end, so that clients go on from there.
+    let watching = WatchOptions { timeout: Some(lasts), ..options.watching()? };
+    let events = target.store().watch(selection, watching).await?;
     let output = negotiate::stream_output(&call.head, target.server.flavour)?;
     let frames = Frames::new(call, target, output)?;
     let body = pieces(events, frames, until, target.server.shared.drain.clone());
