@@ -256,6 +256,22 @@ async fn tables_and_metadata_are_made() {
 }
 
 #[tokio::test]
+async fn a_last_bookmark_comes_before_the_end_of_a_watch() {
+    let server = TestServer::new(Flavour::BuiltIn);
+    server.json("POST", "/namespaces/ns/things", &thing("a", "")).await;
+    let path = "/namespaces/ns/things?watch=1&allowWatchBookmarks=true&resourceVersion=1&timeoutSeconds=3";
+    let response = server.send("GET", path, &[], "").await;
+    let mut frames = http_body_util::BodyStream::new(response.into_body());
+    let mut text = String::new();
+    while let Some(frame) = frames.next().await {
+        let frame = frame.expect("no error");
+        text.push_str(&String::from_utf8_lossy(frame.data_ref().expect("data")));
+    }
+    let last = text.lines().last().unwrap_or_default();
+    assert!(last.contains(r#""type":"BOOKMARK""#), "{text}");
+}
+
+#[tokio::test]
 async fn watches_stream_until_the_drain() {
     let server = TestServer::new(Flavour::BuiltIn);
     server.json("POST", "/namespaces/ns/things", &thing("a", "")).await;
