@@ -6,17 +6,71 @@ use apiwright_admission::Plugin;
 use apiwright_admission::attributes::{Attributes, Operation};
 use apiwright_json::Value;
 use apiwright_meta::status::Result;
+use apiwright_meta::{ErrorList, Path};
 use apiwright_registry::Hooks;
+use apiwright_registry::hooks::WriteContext;
+use apiwright_schema::Struct;
+use apiwright_schema::validate::{Words, validate};
 use futures::future::BoxFuture;
+
+use crate::definition::{Scale, Version};
+use crate::{embedded, scale};
 
 /// The hooks of one version of a custom resource.
 #[derive(Debug)]
 pub(crate) struct CustomHooks {
     /// What every answer warns of.
-    pub(crate) deprecation: Option<String>,
+    deprecation: Option<String>,
+    /// What the schema asks of names.
+    metadata: Option<Struct>,
+    /// The schema, where it embeds resources.
+    embedding: Option<Value>,
+    scale: Option<Scale>,
+}
+
+impl CustomHooks {
+    pub(crate) fn of(version: &Version, metadata: Option<Struct>) -> Self {
+        Self {
+            deprecation: version.deprecation.clone(),
+            metadata,
+            embedding: embedded::is_in(&version.schema).then(|| version.schema.clone()),
+            scale: version.scale.clone(),
+        }
+    }
+
+    fn validate(&self, subresource: &str, object: &Value, old: Option<&Value>, errors: &mut ErrorList) {
+        if let Some(names) = &self.metadata
+            && let (Some(metadata), None) = (object.get("metadata"), old)
+        {
+            validate(names, metadata, None, &Path::new("metadata"), Words::Custom, errors);
+        }
+        if let Some(schema) = &self.embedding {
+            embedded::validate(schema, object, old, &Path::default(), errors);
+        }
+        if let Some(scale) = &self.scale {
+            if subresource != "status" {
+                scale::spec(scale, object, errors);
+            }
+            scale::status(scale, object, errors);
+        }
+    }
 }
 
 impl Hooks for CustomHooks {
+    fn validate_create(&self, context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
+        self.validate(context.subresource, object, None, errors);
+    }
+
+    fn validate_update(
+        &self,
+        context: WriteContext<'_>,
+        object: &Value,
+        old: &Value,
+        errors: &mut ErrorList,
+    ) {
+        self.validate(context.subresource, object, Some(old), errors);
+    }
+
     fn deprecation(&self) -> Option<&str> {
         self.deprecation.as_deref()
     }

@@ -4,15 +4,17 @@
 //! Position: above `endpoints`, below `aggregator`. A [`Controller`] follows the definitions in
 //! storage and keeps [`CustomResources`], which [`ApiExtensions`] looks requests up in.
 //! Invariant: a resource is served before its definition says that it is established.
-//! Absence: conversion by webhooks, expressions (`x-kubernetes-validations`) and combinations of
-//! schemas (`anyOf` and the like) are refused where definitions are validated.
+//! Absence: conversion by webhooks and expressions (`x-kubernetes-validations`) are refused where
+//! definitions are validated.
 
 mod cleanup;
 mod conditions;
 mod controller;
 mod custom;
 pub mod definition;
+mod embedded;
 mod naming;
+mod scale;
 pub mod schema;
 pub mod server;
 mod serving;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use apiwright_json::{Object, Value, to_string};
 use apiwright_meta::{ErrorList, Path};
 use apiwright_schema::table::{Plan, Unknown};
-use apiwright_schema::{Field, List, ListKind, Map, Node, Ref, Rule, Shape, Struct, Table, Text};
+use apiwright_schema::{Field, Junctor, List, ListKind, Map, Node, Ref, Rule, Shape, Struct, Table, Text};
 
 /// What a schema says that this server does not enforce yet.
 ///
@@ -20,7 +20,7 @@ use apiwright_schema::{Field, List, ListKind, Map, Node, Ref, Rule, Shape, Struc
 /// With those words.
 pub fn unsupported(schema: &Value, path: &Path) -> Result<(), ErrorList> {
     let metadata = structure(Vec::new(), Unknown::Keep, false);
-    Compiler::new(Ref::Shared(Arc::new(metadata))).root(schema, path).map(|_| ())
+    Compiler::new(Ref::Shared(Arc::new(metadata))).root(schema, "", path).map(|_| ())
 }
 
 /// Compiles the schemas of one definition.
@@ -49,15 +49,29 @@ impl Compiler {
     ///
     /// # Errors
     /// With the words that nothing here enforces, at their paths below `path`.
-    pub fn root(&mut self, schema: &Value, path: &Path) -> Result<Ref<Struct>, ErrorList> {
+    pub fn root(&mut self, schema: &Value, name: &str, path: &Path) -> Result<Ref<Struct>, ErrorList> {
         let none = Object::new();
         let schema = schema.as_object().unwrap_or(&none);
         self.refuse(schema, path);
         let fields = self.properties(schema, path);
         let fields = self.with_identity(fields);
-        let root = structure(fields, unknown(schema), false);
+        let identity = |name: &Text| matches!(&**name, "apiVersion" | "kind" | "metadata");
+        let told = |rule: &Rule| matches!(rule, Rule::Members(names) if names.iter().all(identity));
+        if !self.rules(schema, path).iter().all(told) {
+            let words = "rules of the whole object, such as anyOf, are not supported yet";
+            self.unsupported.forbidden(path.clone(), words);
+        }
+        let doc = shared(schema.str("description").unwrap_or_default());
+        let root = Struct { name: shared(name), doc, ..structure(fields, unknown(schema), false) };
         let unsupported = std::mem::take(&mut self.unsupported);
         if unsupported.is_empty() { Ok(Ref::Shared(Arc::new(root))) } else { Err(unsupported) }
+    }
+
+    /// What a schema asks of the names of objects, where it does.
+    pub(crate) fn metadata(&mut self, schema: &Value) -> Option<Struct> {
+        let names = schema.at(&["properties", "metadata"]).and_then(Value::as_object)?;
+        let fields = self.properties(names, &Path::default());
+        (!fields.is_empty()).then(|| structure(fields, Unknown::Keep, false))
     }
 
     fn node(&mut self, schema: &Value, path: &Path) -> Node {
@@ -71,8 +85,83 @@ impl Compiler {
                 .filter(|value| !value.is_null())
                 .map(|value| shared(&to_string(value))),
             fill: None,
-            rules: rules(schema),
+            rules: self.rules(schema, path),
         }
+    }
+
+    /// What a value must satisfy, in the order in which upstream's validator looks at it.
+    fn rules(&mut self, schema: &Object, path: &Path) -> Table<Rule> {
+        let mut all = self.junctors(schema, truth(schema, "x-kubernetes-int-or-string"), path);
+        all.extend(rules(schema));
+        let properties = schema.get("properties").and_then(Value::as_object);
+        let known = |name: &&str| properties.is_some_and(|properties| properties.contains_key(name));
+        let members: Vec<Text> =
+            texts(schema, "required").into_iter().filter(|name| !known(name)).map(shared).collect();
+        if !members.is_empty() {
+            all.push(Rule::Members(table(members)));
+        }
+        table(all)
+    }
+
+    /// `told` is whether the shape says already that a value is an integer or a string.
+    fn junctors(&mut self, schema: &Object, told: bool, path: &Path) -> Vec<Rule> {
+        let mut rules = Vec::new();
+        for (word, junctor) in
+            [("anyOf", Junctor::AnyOf), ("oneOf", Junctor::OneOf), ("allOf", Junctor::AllOf)]
+        {
+            let branches = schema.get(word).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            if branches.is_empty() || (told && junctor == Junctor::AnyOf && is_int_or_string(branches)) {
+                continue;
+            }
+            let nodes = branches.iter().enumerate().map(|(at, branch)| {
+                self.branch(branch, told && junctor == Junctor::AllOf, &path.child(word).index(at))
+            });
+            rules.push(Rule::Junctor(junctor, table(nodes.collect())));
+        }
+        if let Some(branch @ Value::Object(_)) = schema.get("not") {
+            let node = self.branch(branch, false, &path.child("not"));
+            rules.push(Rule::Junctor(Junctor::Not, table(vec![node])));
+        }
+        rules
+    }
+
+    /// A schema under a junctor, which says nothing of the type.
+    fn branch(&mut self, schema: &Value, told: bool, path: &Path) -> Node {
+        let Some(schema) = schema.as_object() else { return any() };
+        self.refuse(schema, path);
+        let mut all = self.junctors(schema, told, path);
+        all.extend(rules(schema));
+        let shape = match (schema.get("properties"), schema.get("items")) {
+            (None | Some(Value::Null), Some(item @ Value::Object(_))) => {
+                let item = self.branch(item, false, &path.child("items"));
+                Shape::List(Ref::Shared(Arc::new(List { item, kind: ListKind::Atomic })))
+            }
+            (properties, _) => {
+                let required = texts(schema, "required");
+                let mut fields: Vec<Field> = Vec::new();
+                for (name, property) in
+                    properties.and_then(Value::as_object).into_iter().flat_map(Object::iter)
+                {
+                    let node = self.branch(property, false, &path.child("properties").key(name));
+                    fields.push(Field {
+                        required: required.contains(&name.as_str()),
+                        ..field(shared(name), node)
+                    });
+                }
+                for name in required {
+                    if !fields.iter().any(|field| *field.name == *name) {
+                        fields.push(Field { required: true, ..field(shared(name), any()) });
+                    }
+                }
+                fields.sort_by(|a, b| a.name.cmp(&b.name));
+                if fields.is_empty() {
+                    Shape::Any(text(""))
+                } else {
+                    Shape::Struct(Ref::Shared(Arc::new(structure(fields, Unknown::Keep, false))))
+                }
+            }
+        };
+        Node { shape, rules: table(all), ..any() }
     }
 
     fn shape(&mut self, schema: &Object, path: &Path) -> Shape {
@@ -149,12 +238,6 @@ impl Compiler {
         let required = texts(schema, "required");
         let properties = schema.get("properties").and_then(Value::as_object);
         let path = path.child("properties");
-        for name in &required {
-            if !properties.is_some_and(|properties| properties.contains_key(name)) {
-                let words = format!("required property {name:?} without a schema is not supported yet");
-                self.unsupported.forbidden(path.clone(), &words);
-            }
-        }
         let mut fields: Vec<Field> = properties
             .into_iter()
             .flat_map(Object::iter)
@@ -190,9 +273,7 @@ impl Compiler {
                 Value::Array(items) => !items.is_empty(),
                 _ => true,
             });
-            // That it is an integer or a string is what the shape says already.
-            let told = matches!(*word, "anyOf" | "allOf") && truth(schema, "x-kubernetes-int-or-string");
-            if said && !told {
+            if said {
                 self.unsupported.forbidden(path.child(word), "is not supported yet");
             }
         }
@@ -200,10 +281,15 @@ impl Compiler {
 }
 
 /// What schemas may say and this server does not enforce yet.
-const UNSUPPORTED: &[&str] = &["x-kubernetes-validations", "allOf", "anyOf", "oneOf", "not"];
+const UNSUPPORTED: &[&str] = &["x-kubernetes-validations"];
 
-/// The rules of a value, in the order in which upstream's validator looks at them.
-fn rules(schema: &Object) -> Table<Rule> {
+/// The one way to say that a value is an integer or a string.
+fn is_int_or_string(any_of: &[Value]) -> bool {
+    matches!(any_of, [a, b] if a.text_at(&["type"]) == "integer" && b.text_at(&["type"]) == "string")
+}
+
+/// The rules of a value by itself.
+fn rules(schema: &Object) -> Vec<Rule> {
     let number = |name: &str| match schema.get(name) {
         Some(Value::Int(number)) => Some(*number as f64),
         Some(Value::Float(number)) => Some(*number),
@@ -233,7 +319,7 @@ fn rules(schema: &Object) -> Table<Rule> {
     rules.extend(count("minItems").map(Rule::MinItems));
     rules.extend(count("maxProperties").map(Rule::MaxProperties));
     rules.extend(count("minProperties").map(Rule::MinProperties));
-    table(rules)
+    rules
 }
 
 fn structure(fields: Vec<Field>, unknown: Unknown, atomic: bool) -> Struct {
@@ -300,7 +386,7 @@ mod tests {
     fn compile(schema: &str) -> Result<Ref<Struct>, String> {
         let meta = Ref::Shared(Arc::new(structure(vec![field(text("name"), any())], Unknown::Drop, false)));
         let schema = json(schema);
-        Compiler::new(meta).root(&schema, &Path::new("s")).map_err(|errors| errors.aggregate())
+        Compiler::new(meta).root(&schema, "", &Path::new("s")).map_err(|errors| errors.aggregate())
     }
 
     #[test]
@@ -416,8 +502,8 @@ mod tests {
                 "s.x-kubernetes-validations: Forbidden: is not supported yet",
             ),
             (
-                r#"{"type":"object","properties":{"a":{"type":"array","items":{"type":"string","oneOf":[{}]}}}}"#,
-                "s.properties[a].items.oneOf: Forbidden: is not supported yet",
+                r#"{"type":"object","properties":{"a":{"type":"array","items":{"type":"string","x-kubernetes-validations":[{}]}}}}"#,
+                "s.properties[a].items.x-kubernetes-validations: Forbidden: is not supported yet",
             ),
         ] {
             assert_eq!(compile(schema).map(|_| ()), Err(why.to_owned()));

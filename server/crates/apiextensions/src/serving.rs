@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use apiwright_endpoints::{ResourceServer, Shared};
+use apiwright_endpoints::{ResourceServer, Shared, is_json_path};
+use apiwright_json::Value;
 use apiwright_meta::{ErrorList, Path};
 use apiwright_registry::hooks::{Hooks, NoHooks};
 use apiwright_registry::resource::{Conversion, StorageSpec};
@@ -99,14 +100,17 @@ impl Serving {
         let mut stored_type = None;
         for version in &self.definition.versions {
             let path = Path::new(&version.name);
-            let schema = compiler.root(&version.schema, &path).map_err(|errors: ErrorList| {
+            let name = definition_name(&self.definition, version);
+            let schema = compiler.root(&version.schema, &name, &path).map_err(|errors: ErrorList| {
                 format!("the schema of {} cannot be served: {}", self.definition.name, errors.aggregate())
             })?;
             if version.storage {
                 stored_type = Some(schema.clone());
             }
             if version.served {
-                resources.push(Arc::new(self.resource(version, schema)));
+                let hooks = CustomHooks::of(version, compiler.metadata(&version.schema));
+                let hooks: Ref<dyn Hooks> = Ref::Shared(Arc::new(hooks));
+                resources.push(Arc::new(Resource { hooks, ..self.resource(version, schema) }));
             }
         }
         let shared = if self.definition.terminating {
@@ -138,11 +142,7 @@ impl Serving {
         let names = &definition.accepted;
         let stored = definition.storage_version().map_or(&*version.name, |version| &*version.name);
         // What was written by this one schema, and nothing else, is as it is to be read.
-        let same = definition.generation == 1 && definition.versions.len() == 1;
-        let hooks: Ref<dyn Hooks> = match &version.deprecation {
-            Some(text) => Ref::Shared(Arc::new(CustomHooks { deprecation: Some(text.clone()) })),
-            None => Ref::Static(&NoHooks),
-        };
+        let same = definition.generation == 1 && definition.versions.len() == 1 && !defaults_status(version);
         Resource {
             group: shared(&definition.group),
             version: shared(&version.name),
@@ -176,7 +176,7 @@ impl Serving {
             },
             columns: self.columns(version),
             selectable: table(version.selectable.iter().map(|path| selectable(path)).collect()),
-            hooks,
+            hooks: Ref::Static(&NoHooks),
         }
     }
 
@@ -192,7 +192,9 @@ impl Serving {
             doc: doc("name"),
             value: ColumnValue::Name,
         }];
-        columns.extend(version.columns.iter().map(|column| Column {
+        // A path that cannot be read ends the table, as upstream has it.
+        let readable = version.columns.iter().take_while(|column| is_json_path(&column.path));
+        columns.extend(readable.map(|column| Column {
             name: shared(&column.name),
             kind: shared(&column.kind),
             format: shared(&column.format),
@@ -221,6 +223,24 @@ impl Serving {
 }
 
 const STATUS: &[Text] = &[Ref::Static("status")];
+
+/// What OpenAPI calls a version's type: `com.example.v1.Widget`.
+fn definition_name(definition: &Definition, version: &definition::Version) -> String {
+    let group: Vec<&str> = definition.group.split('.').rev().collect();
+    format!("{}.{}.{}", group.join("."), version.name, definition.accepted.kind)
+}
+
+/// Whether the status that a creation may not bring has defaults, which it gets when it is read.
+fn defaults_status(version: &definition::Version) -> bool {
+    fn any(schema: &Value) -> bool {
+        match schema {
+            Value::Object(members) => members.contains_key("default") || members.values().any(any),
+            Value::Array(items) => items.iter().any(any),
+            _ => false,
+        }
+    }
+    version.status && version.schema.at(&["properties", "status"]).is_some_and(any)
+}
 
 fn subresources(definition: &Definition, names: &Names, version: &definition::Version) -> Table<Subresource> {
     let mut all = Vec::new();

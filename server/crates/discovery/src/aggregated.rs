@@ -81,7 +81,8 @@ fn resource(resource: &Resource) -> Value {
     let mut entry = Object::new();
     entry.push("resource", &*resource.plural);
     if !resource.verbs.is_empty() {
-        entry.push("responseKind", response_kind("", "", &resource.kind));
+        let (group, version) = own(resource);
+        entry.push("responseKind", response_kind(group, version, &resource.kind));
     }
     entry.push("scope", if resource.scope == Scope::Namespaced { "Namespaced" } else { "Cluster" });
     entry.push("singularResource", &*resource.singular);
@@ -99,7 +100,8 @@ fn resource(resource: &Resource) -> Value {
 fn subresource(subresource: &Subresource, resource: &Resource) -> Value {
     let Kind { group, version, kind } = &subresource.kind;
     let kind = if is_of(&subresource.kind, resource) {
-        response_kind("", "", kind)
+        let (group, version) = own(resource);
+        response_kind(group, version, kind)
     } else {
         response_kind(group, version, kind)
     };
@@ -110,7 +112,11 @@ fn subresource(subresource: &Subresource, resource: &Resource) -> Value {
     ])
 }
 
-/// The group and version of the list's own group version are left empty, as upstream's are.
+/// How a resource's own group version is told: upstream leaves it out but for custom resources.
+fn own(resource: &Resource) -> (&str, &str) {
+    if resource.is_custom() { (&resource.group, &resource.version) } else { ("", "") }
+}
+
 fn response_kind(group: &str, version: &str, kind: &str) -> Value {
     object([("group", group.into()), ("version", version.into()), ("kind", kind.into())])
 }

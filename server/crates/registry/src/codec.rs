@@ -79,8 +79,11 @@ impl Store {
                 object = normal(&self.resource.schema, &served, object)?;
             }
             Conversion::Pruned => {
+                // The defaults are those of the version that is stored.
+                let stored = self.stored_type.as_ref().unwrap_or(&self.resource.schema);
+                prune::prune(stored, &mut object);
+                apply_defaults(stored, &mut object);
                 prune::prune(&self.resource.schema, &mut object);
-                apply_defaults(&self.resource.schema, &mut object);
                 prune::sort(&mut object);
             }
         }

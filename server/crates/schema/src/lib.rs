@@ -23,4 +23,4 @@ mod testing;
 mod trail;
 pub mod validate;
 
-pub use table::{Field, List, ListKind, Map, Node, Ref, Rule, Shape, Struct, Table, Text};
+pub use table::{Field, Junctor, List, ListKind, Map, Node, Ref, Rule, Shape, Struct, Table, Text};

@@ -41,6 +41,8 @@ pub fn sort(value: &mut Value) {
 
 fn members(ty: &Struct, object: &mut Object, at: &Trail<'_>, gone: &mut Vec<String>) {
     object.retain(|name, value| match ty.field(name) {
+        // What cannot be null and has no default is as good as absent; nobody is told.
+        Some(field) if value.is_null() && is_absent(&field.node) => false,
         Some(field) => {
             known(&field.node, value, &at.key(name), gone);
             true
@@ -51,6 +53,10 @@ fn members(ty: &Struct, object: &mut Object, at: &Trail<'_>, gone: &mut Vec<Stri
             false
         }
     });
+}
+
+fn is_absent(node: &Node) -> bool {
+    !node.nullable && node.default.is_none() && node.fill.is_none()
 }
 
 fn known(node: &Node, value: &mut Value, at: &Trail<'_>, gone: &mut Vec<String>) {

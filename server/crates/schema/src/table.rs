@@ -244,6 +244,23 @@ pub enum Rule {
     MaxProperties(u64),
     /// Does not change once set.
     Immutable,
+    /// Has these members, of which no field tells.
+    Members(Table<Text>),
+    /// As many of these hold as the junctor wants. They say nothing of the type.
+    Junctor(Junctor, Table<Node>),
+}
+
+/// How many schemas of several have to hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Junctor {
+    /// All.
+    AllOf,
+    /// At least one.
+    AnyOf,
+    /// One and no other.
+    OneOf,
+    /// None.
+    Not,
 }
 
 impl Struct {

@@ -18,9 +18,11 @@ pub(super) fn create(definition: &Value, errors: &mut ErrorList) {
         text(definition, &["spec", "names", "plural"]),
         text(definition, &["spec", "group"])
     );
-    if name != wanted {
-        let path = Path::new("metadata").child("name");
-        errors.invalid(path, quoted(name), "must be spec.names.plural+\".\"+spec.group");
+    for (member, name) in [("generateName", object::generate_name(definition)), ("name", name)] {
+        if !name.is_empty() && name != wanted {
+            let path = Path::new("metadata").child(member);
+            errors.invalid(path, quoted(name), "must be spec.names.plural+\".\"+spec.group");
+        }
     }
     spec(definition, errors);
     status(definition, errors);

@@ -7,6 +7,18 @@ use super::{Words, formats};
 
 /// Checks a text against a format; unknown ones allow everything, as upstream's do.
 pub(super) fn check(format: &str, text: &str, path: &Path, words: Words, errors: &mut ErrorList) {
+    if words == Words::Custom {
+        let fits = match format {
+            "k8s-short-name" => names::dns1123_label(text).is_empty(),
+            "k8s-long-name" => names::dns1123_subdomain(text).is_empty(),
+            format => formats::is(format, text),
+        };
+        if !fits {
+            let detail = format!("{} in body must be of type {format}: {}", path.as_str(), quoted(text));
+            errors.type_invalid(path.clone(), quoted(text), &detail);
+        }
+        return;
+    }
     match format {
         "k8s-short-name" => errors.invalid_each(path, text, names::dns1123_label(text)),
         "k8s-long-name" => errors.invalid_each(path, text, names::dns1123_subdomain(text)),
@@ -21,10 +33,6 @@ pub(super) fn check(format: &str, text: &str, path: &Path, words: Words, errors:
         "k8s-resource-pool-name" => pool_name(text, path, errors),
         "k8s-extended-resource-name" => extended_resource_name(text, path, errors),
         "k8s-resource-fully-qualified-name" => fully_qualified_name(text, path, errors),
-        _ if words == Words::Custom && !formats::is(format, text) => {
-            let detail = format!("{} in body must be of type {format}: {}", path.as_str(), quoted(text));
-            errors.invalid(path.clone(), quoted(text), &detail);
-        }
         _ => {}
     }
 }

@@ -8,6 +8,7 @@
 
 mod format;
 mod formats;
+mod junctors;
 mod pattern;
 mod rules;
 

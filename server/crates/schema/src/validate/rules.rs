@@ -137,6 +137,18 @@ impl Walk<'_> {
                 }
                 _ => ON,
             },
+            Rule::Members(names) => {
+                if let Value::Object(object) = value {
+                    for name in names.iter().filter(|name| !object.contains_key(name)) {
+                        self.errors.required(self.path(&at.key(name)), "");
+                    }
+                }
+                ON
+            }
+            Rule::Junctor(junctor, branches) => {
+                self.junctor(*junctor, branches, value, at);
+                ON
+            }
             Rule::Immutable => {
                 if !self.updating {
                     return ON;
