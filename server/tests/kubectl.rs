@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use support::{Apiwright, free_port, kubectl};
 
 const APP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/app.yaml");
+const CRON_TAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/crontab.yaml");
 const KINDS: &str = "configmaps,secrets,serviceaccounts,deployments,statefulsets,services,ingresses,\
 poddisruptionbudgets,horizontalpodautoscalers,jobs,cronjobs,networkpolicies,roles,rolebindings,persistentvolumeclaims";
 
@@ -135,6 +136,36 @@ fn an_application_lives_its_life() {
     server.kubectl(&["-n", "shop", "patch", "pvc", "uploads", "-p", r#"{"metadata":{"finalizers":null}}"#]);
     assert_eq!(deleted.lines().filter(|line| line.contains(" deleted")).count(), 15, "{deleted}");
     assert_eq!(server.kubectl(&["-n", "shop", "get", KINDS, "-l", "app=shop", "-o", "name"]), "");
+}
+
+#[test]
+fn a_custom_resource_lives_its_life() {
+    if kubectl().is_none() {
+        return;
+    }
+    let server = Apiwright::start(&[]);
+    server.kubectl(&["create", "-f", CRON_TAB]);
+    let established = "--for=condition=Established";
+    server.kubectl(&["wait", established, "crd/crontabs.stable.example.com", "--timeout=10s"]);
+    assert!(server.kubectl(&["api-resources"]).contains("crontabs"));
+    let object = |spec: &str| {
+        let path = std::env::temp_dir().join(format!("apiwright-crontab-{}.json", std::process::id()));
+        let head = r#"{"apiVersion":"stable.example.com/v1","kind":"CronTab","metadata":{"name":"mine"}"#;
+        std::fs::write(&path, format!(r#"{head},"spec":{spec}}}"#)).expect("a temporary file");
+        path.display().to_string()
+    };
+    let refused = server.kubectl_fails(&["create", "-f", &object(r#"{"replicas":-1}"#)]);
+    assert!(refused.contains("spec.cronSpec: Required value"), "{refused}");
+    server.kubectl(&["apply", "-f", &object(r#"{"cronSpec":"* * * * *"}"#)]);
+    let table = server.kubectl(&["get", "ct"]);
+    assert!(table.contains("SPEC") && table.contains("* * * * *"), "{table}");
+    server.kubectl(&["scale", "ct", "mine", "--replicas=4"]);
+    assert_eq!(server.kubectl(&["get", "ct", "mine", "-o", "jsonpath={.spec.replicas}"]), "4");
+    let explained = server.kubectl(&["explain", "crontab.spec.cronSpec"]);
+    assert!(explained.contains("When it runs."), "{explained}");
+
+    server.kubectl(&["delete", "crd", "crontabs.stable.example.com", "--timeout=10s"]);
+    assert!(!server.kubectl(&["api-resources"]).contains("crontabs"));
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod controller;
 mod custom;
 pub mod definition;
 mod embedded;
+pub mod literals;
 mod naming;
 mod scale;
 pub mod schema;

@@ -19,8 +19,13 @@ use apiwright_schema::{Field, Junctor, List, ListKind, Map, Node, Ref, Rule, Sha
 /// # Errors
 /// With those words.
 pub fn unsupported(schema: &Value, path: &Path) -> Result<(), ErrorList> {
+    compile(schema, path).map(|_| ())
+}
+
+/// A schema by itself, without the type of metadata.
+pub(crate) fn compile(schema: &Value, path: &Path) -> Result<Ref<Struct>, ErrorList> {
     let metadata = structure(Vec::new(), Unknown::Keep, false);
-    Compiler::new(Ref::Shared(Arc::new(metadata))).root(schema, "", path).map(|_| ())
+    Compiler::new(Ref::Shared(Arc::new(metadata))).root(schema, "", path)
 }
 
 /// Compiles the schemas of one definition.

@@ -3,6 +3,7 @@
 //! Faults are told as upstream's internal version has its fields: what all versions have in common
 //! (of one version, all) is `spec.validation`, `spec.subresources` and so on.
 
+use apiwright_apiextensions::literals;
 use apiwright_apiextensions::schema::unsupported;
 use apiwright_json::{Object, Value};
 use apiwright_meta::field::{go_value, quoted};
@@ -212,6 +213,9 @@ fn schema(version: &Value, path: &Path, errors: &mut ErrorList) {
         );
     }
     structural::validate(schema, &path, errors);
+    if errors.0.len() == before {
+        literals::check(&Value::Object(schema.clone()), &path, errors);
+    }
     openapi::validate(schema, &path, errors);
     if errors.0.len() == before
         && let Err(unsupported) = unsupported(&Value::Object(schema.clone()), &path)

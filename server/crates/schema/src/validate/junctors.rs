@@ -19,7 +19,9 @@ impl Walk<'_> {
         match junctor {
             Junctor::AllOf if valid < branches.len() => {
                 let none = if valid == 0 { ". None validated" } else { "" };
-                faults.iter().for_each(|faults| self.errors.append(faults.clone()));
+                for faults in &faults {
+                    self.errors.append(faults.clone());
+                }
                 say(format!("\"{name}\" must validate all the schemas (allOf){none}"), self.errors);
             }
             Junctor::AnyOf if valid == 0 => {

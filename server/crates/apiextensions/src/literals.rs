@@ -1,0 +1,78 @@
+//! Whether the defaults of a schema are values that it allows.
+
+use apiwright_json::{Object, Value};
+use apiwright_meta::field::go_value;
+use apiwright_meta::{ErrorList, Path};
+use apiwright_schema::validate::{Words, validate};
+use apiwright_schema::{defaults, prune};
+
+use crate::schema::compile;
+
+/// Faults of the defaults anywhere in a schema.
+pub fn check(schema: &Value, path: &Path, errors: &mut ErrorList) {
+    if let Some(default) = schema.get("default").filter(|default| !default.is_null()) {
+        one(schema, default, path, errors);
+    }
+    for (name, property) in
+        schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Object::iter)
+    {
+        check(property, &path.child("properties").key(name), errors);
+    }
+    for word in ["items", "additionalProperties"] {
+        if let Some(inner @ Value::Object(_)) = schema.get(word) {
+            check(inner, &path.child(word), errors);
+        }
+    }
+}
+
+fn one(schema: &Value, default: &Value, path: &Path, errors: &mut ErrorList) {
+    // As the only member of an object, whose own schema says nothing else.
+    let inner: Object = [("default", without_default(schema))].into_iter().collect();
+    let outer: Object = [("type", Value::from("object")), ("properties", inner.into())].into_iter().collect();
+    let Ok(ty) = compile(&outer.into(), path) else { return };
+    let mut value: Value = [("default", default.clone())].into_iter().collect::<Object>().into();
+    if !prune::prune(&ty, &mut value).is_empty() {
+        errors.invalid(path.child("default"), go_value(default), "must not have unknown fields");
+        return;
+    }
+    defaults::apply_defaults(&ty, &mut value);
+    validate(&ty, &value, None, path, Words::Custom, errors);
+}
+
+fn without_default(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Some(schema) = schema.as_object_mut() {
+        schema.remove("default");
+    }
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_fit_their_schemas() {
+        for (schema, want) in [
+            (r#"{"type":"string","default":"x"}"#, "[]"),
+            (
+                r#"{"type":"string","default":1}"#,
+                "s.default: Invalid value: \"integer\": s.default in body must be of type string: \"integer\"",
+            ),
+            (
+                r#"{"type":"object","properties":{"a":{"type":"integer","minimum":3,"default":2}}}"#,
+                "s.properties[a].default: Invalid value: 2: s.properties[a].default in body should be greater than \
+                 or equal to 3",
+            ),
+            (
+                r#"{"type":"array","items":{"type":"object","default":{"b":1}}}"#,
+                "s.items.default: Invalid value: {\"b\":1}: must not have unknown fields",
+            ),
+        ] {
+            let value = apiwright_json::decode(schema.as_bytes()).expect(schema).0;
+            let mut errors = ErrorList::new();
+            check(&value, &Path::new("s"), &mut errors);
+            assert_eq!(errors.aggregate(), want, "{schema}");
+        }
+    }
+}
