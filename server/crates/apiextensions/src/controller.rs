@@ -182,11 +182,12 @@ impl Controller {
         };
         match status::write(&self.store, &name, &change).await {
             Ok(entry) => {
-                if let Some(definition) = read(&entry.key, &entry.value)
-                    && self.take(definition)
-                {
+                let Some(definition) = read(&entry.key, &entry.value) else { return };
+                if self.take(definition) {
                     Box::pin(self.settle_others(&name)).await;
                 }
+                // What has its names becomes established in a second step.
+                Box::pin(self.settle(name)).await;
             }
             // Who deleted it has been there; the event comes.
             Err(status) if status.reason == Some(Reason::NotFound) => {}

@@ -80,15 +80,17 @@ pub(crate) fn decide<'a>(
         Some((reason, message)) => Decision { status: "False", reason, message },
         None => decision("True", "NoConflicts", "no conflicts found"),
     };
+    let installed = definition.names_accepted.as_ref() == Some(&names_accepted) && accepted == *had;
     let established = (!definition.established).then(|| match names_accepted.status {
-        // What has its names is served before this can be seen.
-        "True" => decision("True", "InitialNamesAccepted", "the initial names have been accepted"),
+        // Twice, as upstream has it: who watches sees that names are accepted before more.
+        "True" if installed => {
+            decision("True", "InitialNamesAccepted", "the initial names have been accepted")
+        }
+        "True" => decision("False", "Installing", "the initial names have been accepted"),
         _ => decision("False", "NotAccepted", "not all names are accepted"),
     });
     let naming = Naming { accepted, names_accepted, established };
-    let same = naming.accepted == *had
-        && definition.names_accepted.as_ref() == Some(&naming.names_accepted)
-        && naming.established.as_ref().is_none_or(|decision| decision.status == "False");
+    let same = installed && naming.established.as_ref().is_none_or(|decision| decision.status == "False");
     (!same).then_some(naming)
 }
 
@@ -131,8 +133,8 @@ mod tests {
             let new = definition(wanted, [""; 5]);
             let naming = decide(&new, [&taken, &new].into_iter()).expect("a decision");
             assert_eq!((&*naming.names_accepted.reason, &*naming.names_accepted.message), (reason, message));
-            let established = naming.established.expect("it was not established").status;
-            assert_eq!(established == "True", reason == "NoConflicts");
+            let established = naming.established.expect("it was not established").reason;
+            assert_eq!(established == "Installing", reason == "NoConflicts");
         }
     }
 
@@ -146,5 +148,11 @@ mod tests {
         assert_eq!(decide(&new, [&taken, &new].into_iter()), None);
         let free = decide(&new, [&new].into_iter()).expect("the name is free now");
         assert_eq!(free.accepted, new.names);
+        new.accepted = free.accepted;
+        new.names_accepted = Some(free.names_accepted);
+        let last = decide(&new, [&new].into_iter()).expect("it is installed now");
+        assert_eq!(last.established.map(|decision| decision.status), Some("True"));
+        new.established = true;
+        assert_eq!(decide(&new, [&new].into_iter()), None);
     }
 }
