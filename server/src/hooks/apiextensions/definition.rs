@@ -6,7 +6,7 @@ use apiwright_json::Value;
 use apiwright_meta::{ErrorList, object};
 use apiwright_registry::hooks::{DeletionStep, Hooks, WriteContext};
 
-use super::validate;
+use super::{formats, validate};
 
 /// The hooks of CustomResourceDefinitions.
 #[derive(Debug)]
@@ -58,6 +58,10 @@ impl Hooks for CustomResourceDefinition {
         } else {
             validate::status(object, errors);
         }
+    }
+
+    fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
+        formats::warnings(object, old)
     }
 
     fn begin_deletion(&self, object: &mut Value) -> DeletionStep {

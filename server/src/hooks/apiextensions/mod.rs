@@ -1,6 +1,7 @@
 //! The apiextensions.k8s.io group.
 
 mod definition;
+mod formats;
 mod openapi;
 mod parts;
 mod structural;
