@@ -72,10 +72,14 @@ fn walk(schema: &Value, found: &mut Vec<String>) {
         }
     }
     for word in ["allOf", "oneOf", "anyOf"] {
-        items(schema.get(word)).iter().for_each(|inner| walk(inner, found));
+        for inner in items(schema.get(word)) {
+            walk(inner, found);
+        }
     }
     let properties = schema.get("properties").and_then(Value::as_object);
-    properties.into_iter().flat_map(Object::values).for_each(|inner| walk(inner, found));
+    for inner in properties.into_iter().flat_map(Object::values) {
+        walk(inner, found);
+    }
 }
 
 #[cfg(test)]
