@@ -82,6 +82,7 @@ impl Config {
         let tls = Tls::new(certificates.load()?, &client_authority.certificates())
             .map_err(|error| format!("cannot use the serving certificate: {error}"))?;
         check_proxy_client(&flags)?;
+        check_controllers(&flags)?;
         let cors = match flags.cors_allowed_origins.as_slice() {
             [] => None,
             origins => Some(Cors::new(origins).map_err(|why| format!("--cors-allowed-origins: {why}"))?),
@@ -249,6 +250,14 @@ fn own_names(flags: &Flags) -> (Vec<String>, Vec<IpAddr>) {
         }
     }
     (names, addresses)
+}
+
+/// No controller can be chosen by name: there is none yet.
+fn check_controllers(flags: &Flags) -> Result<(), String> {
+    let named = flags.controllers.iter().find(|name| !matches!(name.as_str(), "*" | "-*"));
+    named.map_or(Ok(()), |name| {
+        Err(format!("--controllers={name}: this server runs no controller of that name"))
+    })
 }
 
 /// The certificate for calls to aggregated API servers is checked now, not at the first call.
