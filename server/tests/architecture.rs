@@ -19,6 +19,7 @@ const LAYERS: &[&str] = &[
     "registry",
     "storage-etcd",
     "storage-embedded",
+    "cache",
     "storage-testing",
     "storage",
     "schema",

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use apiwright_meta::Status;
 use apiwright_meta::status::Result;
-use apiwright_storage::{At, Entry};
+use apiwright_storage::Entry;
 
 use crate::errors;
 use crate::store::{Freshness, Store};
@@ -16,17 +16,8 @@ impl Store {
     /// 404, 504 for a resourceVersion that has not happened, 500 where storage fails.
     pub async fn get(&self, namespace: &str, name: &str, freshness: Freshness) -> Result<Arc<Entry>> {
         let key = self.key(namespace, name)?;
-        let at = match freshness {
-            Freshness::Exact(revision) => At::Revision(revision),
-            Freshness::Latest | Freshness::Any | Freshness::NotOlderThan(_) => At::Latest,
-        };
-        let (revision, entry) =
-            self.storage.get(&key, at).await.map_err(|error| self.storage_error(error, "get"))?;
-        if let Freshness::NotOlderThan(wanted) = freshness
-            && wanted > revision
-        {
-            return Err(errors::too_large(wanted, revision));
-        }
+        let read = self.storage.get(&key, freshness.at()).await;
+        let (_, entry) = read.map_err(|error| self.storage_error(error, "get"))?;
         entry.ok_or_else(|| Status::not_found(&self.resource.group_resource(), name))
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use apiwright_meta::Status;
 use apiwright_meta::status::Result;
-use apiwright_storage::{At, Entry, Error, Range, Revision};
+use apiwright_storage::{At, Entry, Range};
 
 use crate::errors;
 use crate::selection::Matcher;
@@ -46,14 +46,13 @@ impl Store {
         }
         let limit = if freshness == Freshness::Any { 0 } else { paging.limit };
         let walk = Walk { store: self, matcher: &matcher, prefix: self.key_prefix(&namespace), limit };
-        walk.read(None, freshness.at(), freshness, Vec::new()).await
+        walk.read(None, freshness.at(), Vec::new()).await
     }
 
     /// A list that at most one object can be in.
     async fn list_one(&self, key: &str, freshness: Freshness, matcher: &Matcher) -> Result<ListPage> {
         let read = self.storage.get(key, freshness.at()).await;
         let (revision, entry) = read.map_err(|error| self.storage_error(error, "list"))?;
-        freshness.check(revision)?;
         let entries = entry.into_iter().filter(|entry| matcher.matches(self, entry)).collect();
         Ok(ListPage { revision, entries, token: String::new(), remaining: None })
     }
@@ -61,18 +60,12 @@ impl Store {
 
 impl Freshness {
     /// The moment to read at.
-    fn at(self) -> At {
+    pub(crate) fn at(self) -> At {
         match self {
+            Self::Latest => At::Latest,
+            Self::Any => At::NotOlderThan(0),
+            Self::NotOlderThan(revision) => At::NotOlderThan(revision),
             Self::Exact(revision) => At::Revision(revision),
-            Self::Latest | Self::Any | Self::NotOlderThan(_) => At::Latest,
-        }
-    }
-
-    /// Whether what was read is new enough.
-    pub(crate) fn check(self, read: Revision) -> Result<()> {
-        match self {
-            Self::NotOlderThan(wanted) if wanted > read => Err(errors::too_large(wanted, read)),
-            _ => Ok(()),
         }
     }
 }
@@ -91,7 +84,7 @@ impl Walk<'_> {
     async fn resume(&self, token: &Token, at: At) -> Result<ListPage> {
         let start = format!("{}{}", self.prefix, token.start);
         let read = match start.strip_suffix('\0') {
-            Some(after) => self.read(Some(after.to_owned()), at, Freshness::Latest, Vec::new()).await,
+            Some(after) => self.read(Some(after.to_owned()), at, Vec::new()).await,
             None => self.include(&start, at).await,
         };
         // The way on from a forgotten moment is the present; the client decides whether to take it.
@@ -109,7 +102,7 @@ impl Walk<'_> {
         let read = self.store.storage.get(start, at).await;
         let (revision, entry) = read.map_err(|error| self.store.storage_error(error, "list"))?;
         let first = entry.into_iter().filter(|entry| self.matcher.matches(self.store, entry)).collect();
-        self.read(Some(start.to_owned()), At::Revision(revision), Freshness::Latest, first).await
+        self.read(Some(start.to_owned()), At::Revision(revision), first).await
     }
 
     /// Reads until the page is full or the range ends. With selectors, steps grow, so that sparse
@@ -118,14 +111,13 @@ impl Walk<'_> {
         &self,
         mut after: Option<String>,
         mut at: At,
-        freshness: Freshness,
         mut entries: Vec<Arc<Entry>>,
     ) -> Result<ListPage> {
         let mut step = self.limit;
         loop {
             let range = Range { prefix: &self.prefix, after: after.as_deref(), limit: step, at };
-            let page = self.store.storage.range(range).await.map_err(|error| self.error(error, at))?;
-            freshness.check(page.revision)?;
+            let read = self.store.storage.range(range).await;
+            let page = read.map_err(|error| self.store.storage_error(error, "list"))?;
             at = At::Revision(page.revision);
             let fetched = page.entries.len();
             let mut read = 0;
@@ -159,13 +151,6 @@ impl Walk<'_> {
             }
             after = Some(last.to_string());
             step = (step * 2).min(STEP_MAX);
-        }
-    }
-
-    fn error(&self, error: Error, at: At) -> Box<Status> {
-        match (error, at) {
-            (Error::Future { newest, .. }, At::Revision(wanted)) => errors::too_large(wanted, newest),
-            (error, _) => self.store.storage_error(error, "list"),
         }
     }
 }

@@ -14,7 +14,6 @@ use apiwright_storage::{At, Entry, Error, Event, Range, Revision, Watch};
 use futures::{FutureExt, StreamExt, stream};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::errors;
 use crate::selection::Matcher;
 use crate::store::{Selection, Store, WatchEvent, WatchOptions, WatchStream};
 
@@ -46,11 +45,9 @@ impl Store {
 
         let mut ready = VecDeque::new();
         let start = if options.initial_events {
-            let range = Range { prefix, after: None, limit: 0, at: At::Latest };
+            let at = options.from.map_or(At::Latest, At::NotOlderThan);
+            let range = Range { prefix, after: None, limit: 0, at };
             let page = self.storage.range(range).await.map_err(|error| self.storage_error(error, "watch"))?;
-            if from > page.revision {
-                return Err(errors::too_large(from, page.revision));
-            }
             let selected = |entry: &Arc<Entry>| {
                 single.as_ref().is_none_or(|key| *key == entry.key) && matcher.matches(self, entry)
             };

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
+use apiwright_cache::Snapshot;
 use apiwright_storage::{Annex, Change, Entry, Event, Expect, Key, Outcome, Result};
 use tokio::sync::oneshot;
 
 use crate::expiry::Millis;
-use crate::snapshot::Snapshot;
 
 /// Who waits for a write.
 pub(crate) type Reply = oneshot::Sender<Result<Outcome>>;

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use apiwright_cache::{FIRST_REVISION, Map, Snapshot};
 use apiwright_storage::{Entry, Error, Key, Revision};
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 
@@ -14,10 +15,8 @@ use crate::batch::{Batch, Step};
 use crate::disk::{Disk, Watched};
 use crate::expiry::Deadlines;
 use crate::failure::{Failure, guarded};
-use crate::hub::FIRST_REVISION;
 use crate::open_error::OpenError;
 use crate::record::{self, State, StateError};
-use crate::snapshot::{Map, Snapshot};
 use crate::upgrade;
 
 const DATA: TableDefinition<&str, &[u8]> = TableDefinition::new("data");

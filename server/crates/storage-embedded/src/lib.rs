@@ -12,17 +12,12 @@ pub mod disk;
 mod durable;
 mod expiry;
 mod failure;
-mod history;
-mod hub;
-mod index;
 mod lock;
 mod open_error;
 mod options;
 mod record;
 mod shared;
-mod snapshot;
 mod upgrade;
-mod watch;
 mod writer;
 
 use std::path::Path;
@@ -45,7 +40,6 @@ use disk::{Directory, Disk};
 use durable::{Durable, Loaded};
 use lock::Lock;
 use shared::Shared;
-use watch::WatchStream;
 use writer::{Request, Writer};
 
 /// The engine.
@@ -98,7 +92,7 @@ impl Embedded {
         options: Options,
     ) -> std::io::Result<Self> {
         let (sender, receiver) = channel();
-        let shared = Arc::new(Shared::new(loaded.snapshot, &options));
+        let shared = Arc::new(Shared::new(loaded.snapshot, &options.limits()));
         let writer = Writer::new(shared.clone(), receiver, loaded.deadlines, durable, options);
         let thread = std::thread::Builder::new().name("storage-writer".into()).spawn(|| writer.run())?;
         Ok(Self { shared, requests: Mutex::new(Some(sender)), writer: Some(thread), lock: Mutex::new(lock) })
@@ -115,26 +109,25 @@ impl Embedded {
 
 impl Storage for Embedded {
     fn revision(&self) -> BoxFuture<'_, Result<Revision>> {
-        Box::pin(async { self.shared.read(At::Latest, |snapshot| snapshot.revision) })
+        Box::pin(async { self.shared.memory.read(At::Latest, |snapshot| snapshot.revision) })
     }
 
     fn get<'a>(&'a self, key: &'a str, at: At) -> BoxFuture<'a, Result<(Revision, Option<Arc<Entry>>)>> {
         Box::pin(async move {
-            self.shared.read(at, |snapshot| (snapshot.revision, snapshot.map.get(key).cloned()))
+            self.shared.memory.read(at, |snapshot| (snapshot.revision, snapshot.map.get(key).cloned()))
         })
     }
 
     fn range<'a>(&'a self, range: Range<'a>) -> BoxFuture<'a, Result<Page>> {
         Box::pin(async move {
-            self.shared.read(range.at, |snapshot| {
-                snapshot::page(&snapshot.map, snapshot.revision, range.prefix, range.after, range.limit)
-            })
+            let Range { prefix, after, limit, at } = range;
+            self.shared.memory.read(at, |snapshot| snapshot.page(prefix, after, limit))
         })
     }
 
     fn commit(&self, key: Key, expect: Expect, change: Change) -> BoxFuture<'_, Result<Outcome>> {
         Box::pin(async move {
-            self.shared.check()?;
+            self.shared.memory.check()?;
             let (reply, answer) = oneshot::channel();
             self.send(Request::Write(Write { key, expect, change, reply }))?;
             answer
@@ -144,22 +137,16 @@ impl Storage for Embedded {
     }
 
     fn watch<'a>(&'a self, prefix: &'a str, after: Revision) -> BoxFuture<'a, Result<Watch>> {
-        Box::pin(async move {
-            let subscriber = self.shared.hub().lock().subscribe(prefix, after)?;
-            Ok(Box::pin(WatchStream::new(self.shared.hub().clone(), subscriber)) as Watch)
-        })
+        Box::pin(async move { self.shared.memory.watch(prefix, after) })
     }
 
     fn compact(&self, revision: Revision) -> BoxFuture<'_, Result<()>> {
-        Box::pin(async move {
-            self.shared.check()?;
-            self.shared.hub().lock().history_mut().compact(revision)
-        })
+        Box::pin(async move { self.shared.memory.compact(revision) })
     }
 
     fn health(&self) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {
-            self.shared.check()?;
+            self.shared.memory.check()?;
             self.shared.failure.lock().clone().map_or(Ok(()), Err)
         })
     }

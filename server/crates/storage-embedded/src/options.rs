@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use apiwright_cache::Limits;
+
 /// The limits of an engine. The defaults suit a cluster of some hundred nodes.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -22,12 +24,24 @@ pub struct Options {
     pub retry_interval: Duration,
 }
 
+impl Options {
+    /// Those of what is held in memory.
+    pub(crate) fn limits(&self) -> Limits {
+        Limits {
+            window_events_max: self.window_events_max,
+            window_bytes_max: self.window_bytes_max,
+            watch_queue_events_max: self.watch_queue_events_max,
+        }
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
+        let Limits { window_events_max, window_bytes_max, watch_queue_events_max } = Limits::default();
         Self {
-            window_events_max: 32_768,
-            window_bytes_max: 64 << 20,
-            watch_queue_events_max: 1024,
+            window_events_max,
+            window_bytes_max,
+            watch_queue_events_max,
             batch_writes_max: 1024,
             batch_bytes_max: 8 << 20,
             progress_interval: Duration::from_secs(5),

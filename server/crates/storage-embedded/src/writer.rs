@@ -94,7 +94,7 @@ impl Writer {
             if self.trouble.as_ref().is_some_and(|trouble| trouble.retry_at <= Instant::now()) {
                 self.retry();
             }
-            let mut batch = Batch::new(self.shared.newest().as_ref().clone());
+            let mut batch = Batch::new(self.shared.memory.newest().as_ref().clone());
             let close = self.fill(&mut batch, first);
             self.commit(batch);
             if close.is_some() {
@@ -102,7 +102,7 @@ impl Writer {
             }
             if self.progress_due.is_some_and(|due| due <= Instant::now()) {
                 self.progress_due = None;
-                self.shared.report_progress();
+                self.shared.memory.report_progress();
             }
         }
     }
@@ -197,7 +197,7 @@ impl Writer {
             }
         };
         // Whether writing works again, only writing shows.
-        let probe = Batch::new(self.shared.newest().as_ref().clone());
+        let probe = Batch::new(self.shared.memory.newest().as_ref().clone());
         match result.and_then(|()| self.durable.as_mut().map_or(Ok(()), |durable| durable.commit(&probe))) {
             Ok(()) => {
                 tracing::info!("the disk works again");
@@ -217,7 +217,7 @@ impl Writer {
         let Some(durable) = self.durable.as_mut().filter(|durable| durable.is_broken()) else {
             return Ok(false);
         };
-        let newest = self.shared.newest();
+        let newest = self.shared.memory.newest();
         let revision = durable.recover(&newest, &self.deadlines)?;
         if revision == newest.revision {
             return Ok(false);
@@ -237,7 +237,7 @@ impl Writer {
                 self.deadlines.set(&step.entry.key, step.deadline);
             }
             self.progress_due.get_or_insert_with(|| Instant::now() + self.options.progress_interval);
-            self.shared.publish(batch.head, batch.events);
+            self.shared.memory.publish(batch.head, batch.events);
         }
         for (reply, outcome) in batch.outcomes {
             let _ = reply.send(Ok(outcome));
@@ -257,6 +257,6 @@ struct EndOnDrop(Arc<Shared>);
 
 impl Drop for EndOnDrop {
     fn drop(&mut self) {
-        self.0.end(closed());
+        self.0.memory.end(closed());
     }
 }

@@ -111,14 +111,22 @@ impl Inner {
     async fn read(&self, key: Vec<u8>, options: GetOptions, at: At) -> Result<GetResponse> {
         self.check()?;
         let options = match at {
-            At::Latest => options,
+            At::Latest | At::NotOlderThan(_) => options,
             // etcd takes 0 for the latest.
             At::Revision(0) => return Err(self.compacted(0)),
             At::Revision(revision) => options.with_revision(revision as i64),
         };
         let mut kv = self.kv.clone();
         match within(self.options.request_timeout, kv.get(key, Some(options))).await {
-            Ok(response) => Ok(response),
+            Ok(response) => {
+                let newest = convert::revision(response.header());
+                match at {
+                    At::NotOlderThan(requested) if requested > newest => {
+                        Err(Error::Future { requested, newest })
+                    }
+                    _ => Ok(response),
+                }
+            }
             Err(error) => Err(self.read_error(error, at).await),
         }
     }
@@ -268,7 +276,7 @@ impl Storage for Etcd {
         Box::pin(async move {
             for _ in 1..RANGE_ATTEMPTS {
                 match self.0.range(range).await {
-                    Err(Error::Compacted { .. }) if range.at == At::Latest => {}
+                    Err(Error::Compacted { .. }) if !matches!(range.at, At::Revision(_)) => {}
                     result => return result,
                 }
             }
@@ -347,7 +355,7 @@ fn written(key: Key, value: Bytes, pair: &etcd_client::KeyValue) -> Entry {
 /// The revision that an answer shows.
 fn read_revision(response: &GetResponse, at: At) -> Revision {
     match at {
-        At::Latest => convert::revision(response.header()),
+        At::Latest | At::NotOlderThan(_) => convert::revision(response.header()),
         At::Revision(revision) => revision,
     }
 }

@@ -24,6 +24,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum At {
     /// The newest revision that any acknowledged write has: a linearizable read.
     Latest,
+    /// The newest revision that is at hand, if it is no older than this; 0 for whatever there is.
+    /// An engine that lags behind others waits a little; then [`Error::Future`].
+    NotOlderThan(Revision),
     /// Exactly this revision; [`Error::Compacted`] or [`Error::Future`] where it is out of reach.
     Revision(Revision),
 }

@@ -20,7 +20,10 @@ use futures::StreamExt;
 
 pub use concurrency::{counters_lose_no_increment, reads_never_go_back};
 pub use lifetime::{close_ends_everything, entries_expire};
-pub use reads::{compaction_forgets, ranges_have_edges, the_future_cannot_be_read, the_past_can_be_read};
+pub use reads::{
+    compaction_forgets, ranges_have_edges, the_future_cannot_be_read, the_past_can_be_read,
+    what_is_at_hand_can_be_read,
+};
 pub use watches::{
     a_watch_may_start_in_the_future, a_watch_misses_and_repeats_nothing, a_watch_sees_only_its_prefix,
     a_watch_tells_its_progress, an_unread_watch_is_bounded,
@@ -36,7 +39,7 @@ macro_rules! storage_contract {
         $crate::storage_contract! {
             @tests [$(#[$attribute])*] $factory;
             revisions_only_grow, writes_compare_first, ranges_have_edges, the_past_can_be_read,
-            the_future_cannot_be_read, compaction_forgets, a_watch_misses_and_repeats_nothing,
+            the_future_cannot_be_read, what_is_at_hand_can_be_read, compaction_forgets, a_watch_misses_and_repeats_nothing,
             a_watch_sees_only_its_prefix, a_watch_may_start_in_the_future, a_watch_tells_its_progress,
             an_unread_watch_is_bounded, entries_expire, counters_lose_no_increment, reads_never_go_back,
             close_ends_everything

@@ -93,6 +93,28 @@ pub async fn the_future_cannot_be_read(storage: Arc<dyn Storage>) {
     storage.get("/future/a", At::Revision(newest)).await.unwrap();
 }
 
+/// What is at hand is as new as was asked for, and nobody waits for ever for what does not come.
+pub async fn what_is_at_hand_can_be_read(storage: Arc<dyn Storage>) {
+    let storage = &*storage;
+    for round in 0..5 {
+        let revision = update(storage, "/hand/a", &round.to_string()).await;
+        let at = At::NotOlderThan(revision);
+        let (read, entry) = storage.get("/hand/a", at).await.unwrap();
+        assert!(read >= revision);
+        assert_eq!(entry.unwrap().mod_revision, revision);
+        let page = list(storage, "/hand/", at).await;
+        assert!(page.revision >= revision);
+        assert_eq!(contents(&page, "/hand/"), [format!("a={round}")]);
+        assert_eq!(list(storage, "/hand/", At::NotOlderThan(0)).await.entries.len(), 1);
+    }
+    let newest = storage.revision().await.unwrap();
+    let at = At::NotOlderThan(newest + 1000);
+    let want = Error::Future { requested: newest + 1000, newest };
+    assert_eq!(storage.get("/hand/a", at).await.unwrap_err(), want);
+    let range = Range { prefix: "/hand/", after: None, limit: 0, at };
+    assert_eq!(storage.range(range).await.unwrap_err(), want);
+}
+
 /// After a compaction the revision itself can be read and resumed from, older ones cannot.
 pub async fn compaction_forgets(storage: Arc<dyn Storage>) {
     let storage = &*storage;

@@ -1,17 +1,17 @@
-//! Where the writer's changes meet the watches: the window and the index under one lock.
+//! Where changes meet the watches: the window and the index under one lock.
 
 use std::sync::Arc;
 use std::task::Waker;
 
 use apiwright_storage::{Error, Event, Result, Revision};
 
-use crate::Options;
+use crate::Limits;
 use crate::history::History;
 use crate::index::Index;
 use crate::watch::Subscriber;
 
 /// The revision of a store that nothing was written to.
-pub(crate) const FIRST_REVISION: Revision = 1;
+pub const FIRST_REVISION: Revision = 1;
 
 /// The window and the watches.
 #[derive(Debug)]
@@ -24,11 +24,11 @@ pub(crate) struct Hub {
 }
 
 impl Hub {
-    pub(crate) fn new(revision: Revision, options: &Options) -> Self {
+    pub(crate) fn new(revision: Revision, limits: &Limits) -> Self {
         Self {
-            history: History::new(revision, options),
+            history: History::new(revision, limits),
             index: Index::default(),
-            queue_max: options.watch_queue_events_max.max(1),
+            queue_max: limits.watch_queue_events_max.max(1),
             closed: None,
             progress: revision,
         }
@@ -53,10 +53,8 @@ impl Hub {
         }
         // Nothing happened before a store's first revision.
         let after = after.max(FIRST_REVISION);
-        if after < self.history.floor() {
-            return Err(Error::Compacted { requested: after, oldest: self.history.floor() });
-        }
-        let subscriber = Arc::new(Subscriber::new(prefix, after));
+        let position = self.history.after(after)?;
+        let subscriber = Arc::new(Subscriber::new(prefix, after, position));
         self.index.insert(subscriber.clone());
         Ok(subscriber)
     }
@@ -65,14 +63,18 @@ impl Hub {
         self.index.remove(subscriber);
     }
 
-    /// Records changes and queues them; the wakers are to be woken without the lock.
-    pub(crate) fn publish(&mut self, events: Vec<Event>, wakers: &mut Vec<Waker>) {
+    /// Records the changes up to a revision and queues them; the wakers are to be woken without the lock.
+    pub(crate) fn publish(&mut self, events: Vec<Event>, revision: Revision, wakers: &mut Vec<Waker>) {
         for event in events {
+            let position = self.history.end();
             if let Some(key) = event.key() {
-                self.index.matching(key, |subscriber| wakers.extend(subscriber.push(&event, self.queue_max)));
+                self.index.matching(key, |subscriber| {
+                    wakers.extend(subscriber.push(position, &event, self.queue_max));
+                });
             }
             self.history.push(event);
         }
+        self.history.advance(revision);
     }
 
     /// Tells all watches how far they have come, if that changed.
@@ -80,8 +82,9 @@ impl Hub {
         let newest = self.history.newest();
         if newest > self.progress {
             self.progress = newest;
-            let event = Event::Progress(newest);
-            wakers.extend(self.index.all().filter_map(|subscriber| subscriber.push(&event, self.queue_max)));
+            let (event, position) = (Event::Progress(newest), self.history.end());
+            let told = self.index.all().filter_map(|one| one.push(position, &event, self.queue_max));
+            wakers.extend(told);
         }
     }
 

@@ -9,17 +9,25 @@ use std::sync::Arc;
 use apiwright_storage::{Entry, Key, Page, Revision};
 
 /// The ordered entries.
-pub(crate) type Map = imbl::OrdMap<Key, Arc<Entry>>;
+pub type Map = imbl::OrdMap<Key, Arc<Entry>>;
 
 /// The entries at one revision.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Snapshot {
-    pub(crate) revision: Revision,
-    pub(crate) map: Map,
+pub struct Snapshot {
+    /// The newest revision that is in it.
+    pub revision: Revision,
+    /// The entries.
+    pub map: Map,
 }
 
-/// The part of a range that starts after a key and has at most `limit` entries, 0 for all.
-pub(crate) fn page(map: &Map, revision: Revision, prefix: &str, after: Option<&str>, limit: usize) -> Page {
+impl Snapshot {
+    /// The part of a range that starts after a key and has at most `limit` entries, 0 for all.
+    pub fn page(&self, prefix: &str, after: Option<&str>, limit: usize) -> Page {
+        page(&self.map, self.revision, prefix, after, limit)
+    }
+}
+
+fn page(map: &Map, revision: Revision, prefix: &str, after: Option<&str>, limit: usize) -> Page {
     let start = match after {
         Some(after) if after >= prefix => Bound::Excluded(after),
         _ => Bound::Included(prefix),

@@ -1,4 +1,4 @@
-//! One watch: a short queue that the writer fills, and the window to catch up from.
+//! One watch: a short queue that is filled as changes come, and the window to catch up from.
 //!
 //! A watch is *live* while its queue holds everything that was not yet delivered. A new watch, and
 //! one whose queue ran full, is *lagging*: it reads from the window when its receiver asks, and
@@ -14,6 +14,7 @@ use std::task::{Context, Poll, Waker};
 use apiwright_storage::{Error, Event, Result, Revision};
 use parking_lot::Mutex;
 
+use crate::history::Position;
 use crate::hub::Hub;
 
 /// The stream of a watch.
@@ -33,11 +34,16 @@ pub(crate) struct Subscriber {
 
 #[derive(Debug)]
 struct State {
-    /// Everything up to this revision has been taken by the receiver.
+    /// Changes up to here are not wanted.
+    after: Revision,
+    /// The newest revision of which the receiver has taken something.
     delivered: Revision,
-    queue: VecDeque<Event>,
+    /// What comes next, each with its position in the window.
+    queue: VecDeque<(Position, Event)>,
     /// Whether the queue lacks changes that only the window has.
     lagging: bool,
+    /// Where in the window these begin.
+    position: Position,
     /// Whether the receiver was ever told that it has caught up.
     synced: bool,
     end: Option<Error>,
@@ -64,7 +70,7 @@ impl futures::Stream for WatchStream {
             state = this.subscriber.state.lock();
             state.catch_up(&hub, &this.subscriber.prefix);
         }
-        if let Some(event) = state.queue.pop_front() {
+        if let Some((_, event)) = state.queue.pop_front() {
             state.delivered = state.delivered.max(event.revision());
             return Poll::Ready(Some(Ok(event)));
         }
@@ -90,12 +96,14 @@ impl Drop for WatchStream {
 }
 
 impl Subscriber {
-    /// A watch that has seen everything up to `after` and looks the rest up.
-    pub(crate) fn new(prefix: &str, after: Revision) -> Self {
+    /// A watch of what comes after a revision, from a position of the window on.
+    pub(crate) fn new(prefix: &str, after: Revision, position: Position) -> Self {
         let state = State {
+            after,
             delivered: after,
             queue: VecDeque::new(),
             lagging: true,
+            position,
             synced: false,
             end: None,
             ended: false,
@@ -105,16 +113,18 @@ impl Subscriber {
     }
 
     /// Hands over a change, or progress; gives who is to be woken for it.
-    pub(crate) fn push(&self, event: &Event, queue_max: usize) -> Option<Waker> {
+    pub(crate) fn push(&self, position: Position, event: &Event, queue_max: usize) -> Option<Waker> {
         let mut state = self.state.lock();
-        if state.lagging || state.ended || event.revision() <= state.delivered {
+        let is_progress = matches!(event, Event::Progress(_));
+        let known = if is_progress { state.delivered } else { state.after };
+        if state.lagging || state.ended || event.revision() <= known {
             return None;
         }
-        if matches!((state.queue.back(), event), (Some(Event::Progress(_)), Event::Progress(_))) {
+        if is_progress && matches!(state.queue.back(), Some((_, Event::Progress(_)))) {
             state.queue.pop_back();
         }
         if state.queue.len() < queue_max {
-            state.queue.push_back(event.clone());
+            state.queue.push_back((position, event.clone()));
         } else {
             state.lag();
         }
@@ -132,11 +142,10 @@ impl Subscriber {
 }
 
 impl State {
-    /// Gives up the queue, to be read again from the window.
+    /// Gives up the full queue, to be read again from the window.
     fn lag(&mut self) {
-        // Before the first queued change, everything that concerns this watch was delivered.
-        if let Some(first) = self.queue.front() {
-            self.delivered = self.delivered.max(first.revision() - 1);
+        if let Some((position, _)) = self.queue.front() {
+            self.position = *position;
         }
         self.queue = VecDeque::new();
         self.lagging = true;
@@ -144,23 +153,24 @@ impl State {
 
     /// Takes the next changes from the window.
     fn catch_up(&mut self, hub: &Hub, prefix: &str) {
-        let events = match hub.history().after(self.delivered) {
-            Ok(events) => events,
-            Err(error) => {
-                self.end = Some(error);
-                return;
-            }
-        };
-        let mut matching = events.filter(|event| event.key().is_some_and(|key| key.starts_with(prefix)));
-        self.queue.extend(matching.by_ref().take(hub.queue_max()).cloned());
-        if self.queue.len() == hub.queue_max() && matching.next().is_some() {
+        let Some(events) = hub.history().from(self.position) else {
+            self.end = Some(Error::Compacted { requested: self.delivered, oldest: hub.history().floor() });
             return;
+        };
+        for event in events {
+            if event.revision() > self.after && event.key().is_some_and(|key| key.starts_with(prefix)) {
+                if self.queue.len() == hub.queue_max() {
+                    return;
+                }
+                self.queue.push_back((self.position, event.clone()));
+            }
+            self.position += 1;
         }
         self.lagging = false;
         let newest = hub.history().newest();
         if newest > self.delivered || (newest == self.delivered && !self.synced) {
             self.synced = true;
-            self.queue.push_back(Event::Progress(newest));
+            self.queue.push_back((self.position, Event::Progress(newest)));
         }
     }
 }

@@ -1,14 +1,14 @@
 //! The newest changes, and the past that can be rebuilt from them.
 //!
-//! Every revision is exactly one change, so the window is an array: its first change is the one
-//! after `floor`, its last the newest. The past is read by undoing changes on a later snapshot;
-//! the results are kept for the next page of the same list.
+//! Changes have positions, counted from the first one ever pushed: several may share a revision,
+//! and revisions may be without any. The past is read by undoing changes on a later snapshot; the
+//! results are kept for the next page of the same list.
 
 use std::collections::VecDeque;
 
 use apiwright_storage::{Error, Event, Result, Revision};
 
-use crate::Options;
+use crate::Limits;
 use crate::snapshot::{Map, Snapshot};
 
 /// How many rebuilt snapshots are kept.
@@ -16,11 +16,17 @@ const VIEWS_MAX: usize = 16;
 /// What a change costs beside the bytes of its value.
 const EVENT_OVERHEAD_BYTES: usize = 256;
 
+/// Where a change stands in the order of all changes.
+pub(crate) type Position = u64;
+
 /// A bounded window of changes.
 #[derive(Debug)]
 pub(crate) struct History {
-    /// The newest revision whose change is forgotten: what can be read and resumed from.
+    /// The newest revision of which a change is forgotten: what can be read and resumed from.
     floor: Revision,
+    newest: Revision,
+    /// The position of the first change that is there.
+    first: Position,
     events: VecDeque<Event>,
     bytes: usize,
     views: VecDeque<Snapshot>,
@@ -36,14 +42,16 @@ pub(crate) struct Rewind {
 }
 
 impl History {
-    pub(crate) fn new(floor: Revision, options: &Options) -> Self {
+    pub(crate) fn new(floor: Revision, limits: &Limits) -> Self {
         Self {
             floor,
+            newest: floor,
+            first: 0,
             events: VecDeque::new(),
             bytes: 0,
             views: VecDeque::new(),
-            events_max: options.window_events_max,
-            bytes_max: options.window_bytes_max,
+            events_max: limits.window_events_max,
+            bytes_max: limits.window_bytes_max,
         }
     }
 
@@ -54,12 +62,18 @@ impl History {
 
     /// The newest revision.
     pub(crate) fn newest(&self) -> Revision {
-        self.floor + self.events.len() as Revision
+        self.newest
     }
 
-    /// Adds the change after the newest, and forgets the oldest ones that are too many.
+    /// Where the next change will stand.
+    pub(crate) fn end(&self) -> Position {
+        self.first + self.events.len() as Position
+    }
+
+    /// Adds a change after the newest, and forgets the oldest ones that are too many.
     pub(crate) fn push(&mut self, event: Event) {
-        debug_assert_eq!(event.revision(), self.newest() + 1);
+        debug_assert!(event.revision() >= self.newest);
+        self.newest = event.revision();
         self.bytes += cost(&event);
         self.events.push_back(event);
         while self.events.len() > self.events_max || self.bytes > self.bytes_max {
@@ -68,30 +82,42 @@ impl History {
         self.drop_views();
     }
 
+    /// There are no more changes up to a revision.
+    pub(crate) fn advance(&mut self, revision: Revision) {
+        self.newest = self.newest.max(revision);
+    }
+
     /// Forgets the changes up to a revision.
     pub(crate) fn compact(&mut self, revision: Revision) -> Result<()> {
-        let (oldest, newest) = (self.floor, self.newest());
+        let (oldest, newest) = (self.floor, self.newest);
         if revision < oldest {
             return Err(Error::Compacted { requested: revision, oldest });
         }
         if revision > newest {
             return Err(Error::Future { requested: revision, newest });
         }
-        while self.floor < revision {
+        while self.events.front().is_some_and(|event| event.revision() <= revision) {
             self.forget_one();
         }
+        self.floor = revision;
         self.events.shrink_to(self.events.len() * 2);
         self.drop_views();
         Ok(())
     }
 
-    /// The changes after a revision, oldest first.
-    pub(crate) fn after(&self, revision: Revision) -> Result<impl Iterator<Item = &Event>> {
+    /// Where the changes after a revision begin.
+    pub(crate) fn after(&self, revision: Revision) -> Result<Position> {
         if revision < self.floor {
             return Err(Error::Compacted { requested: revision, oldest: self.floor });
         }
-        let start = ((revision - self.floor) as usize).min(self.events.len());
-        Ok(self.events.range(start..))
+        let index = self.events.partition_point(|event| event.revision() <= revision);
+        Ok(self.first + index as Position)
+    }
+
+    /// The changes from a position on, oldest first; `None` where some of them are forgotten.
+    pub(crate) fn from(&self, position: Position) -> Option<impl Iterator<Item = &Event>> {
+        let start = position.checked_sub(self.first)? as usize;
+        Some(self.events.range(start.min(self.events.len())..))
     }
 
     /// What it takes to read the past. Cheap, as it is made under the lock of the window;
@@ -102,8 +128,13 @@ impl History {
         }
         let later = self.views.iter().filter(|view| view.revision >= to).min_by_key(|view| view.revision);
         let from = later.unwrap_or(newest).clone();
-        let count = (from.revision - to) as usize;
-        let undo = self.after(to)?.take(count).cloned().collect();
+        let undo = self
+            .from(self.after(to)?)
+            .into_iter()
+            .flatten()
+            .take_while(|event| event.revision() <= from.revision)
+            .cloned()
+            .collect();
         Ok(Rewind { from, to, undo })
     }
 
@@ -122,6 +153,7 @@ impl History {
         if let Some(event) = self.events.pop_front() {
             self.bytes -= cost(&event);
             self.floor = event.revision();
+            self.first += 1;
         }
     }
 

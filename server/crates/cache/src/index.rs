@@ -76,7 +76,7 @@ mod tests {
             .iter()
             .chain(&others)
             .chain(&prefixes)
-            .map(|prefix| Arc::new(Subscriber::new(prefix, 1)))
+            .map(|prefix| Arc::new(Subscriber::new(prefix, 1, 0)))
             .collect();
         for subscriber in &all {
             index.insert(subscriber.clone());

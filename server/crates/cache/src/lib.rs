@@ -1,0 +1,18 @@
+//! What is held in memory: all entries at the newest revision, a bounded window of changes to read
+//! the past and to resume from, and the watches that these changes go to.
+//!
+//! An engine that keeps its entries in memory anyway is built on [`Memory`]. Knows nothing of disks
+//! or networks.
+
+mod history;
+mod hub;
+mod index;
+mod limits;
+mod memory;
+mod snapshot;
+mod watch;
+
+pub use hub::FIRST_REVISION;
+pub use limits::Limits;
+pub use memory::Memory;
+pub use snapshot::{Map, Snapshot};
