@@ -23,6 +23,7 @@ const LAYERS: &[&str] = &[
     "storage-testing",
     "storage",
     "schema",
+    "remote",
     "meta",
     "json",
 ];
