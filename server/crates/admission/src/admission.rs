@@ -82,11 +82,24 @@ impl Admission {
         self.plugins.iter().map(|plugin| plugin.name())
     }
 
-    /// Lets every plugin change the object of a request.
+    /// Lets every plugin change the object of a request; again, where what is configured has changed it.
     ///
     /// # Errors
     /// The first refusal.
     pub async fn mutate(
+        &self,
+        request: &Attributes<'_>,
+        mut object: Option<&mut Value>,
+        old: Option<&Value>,
+    ) -> Result<()> {
+        self.turn(request, object.as_deref_mut(), old).await?;
+        if request.reinvocation.begin_second() {
+            self.turn(request, object, old).await?;
+        }
+        Ok(())
+    }
+
+    async fn turn(
         &self,
         request: &Attributes<'_>,
         mut object: Option<&mut Value>,

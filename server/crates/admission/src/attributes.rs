@@ -1,9 +1,13 @@
 //! What plugins learn of a request.
 
+use std::sync::Arc;
+
 use apiwright_json::Value;
 use apiwright_meta::{GroupResource, GroupVersionKind, Status, object};
 use apiwright_registry::Resource;
 
+use crate::forms::Forms;
+use crate::reinvocation::Reinvocation;
 use crate::warnings::Warnings;
 
 /// A request that admission is asked about.
@@ -29,6 +33,12 @@ pub struct Attributes<'a> {
     pub options: Option<&'a Value>,
     /// Where plugins put texts for Warning headers.
     pub warnings: &'a Warnings,
+    /// The same objects in other versions and groups.
+    pub versions: &'a [Arc<Resource>],
+    /// How objects get from one version to another.
+    pub forms: &'a dyn Forms,
+    /// The first and the second turn of those that mutate.
+    pub reinvocation: &'a Reinvocation,
 }
 
 /// What is done.
@@ -66,7 +76,15 @@ impl Operation {
     }
 }
 
-impl Attributes<'_> {
+impl<'a> Attributes<'a> {
+    /// The other versions that have the subresource of the request.
+    pub fn equivalents(&self) -> impl Iterator<Item = &'a Arc<Resource>> + use<'a> {
+        let subresource = self.subresource;
+        let has =
+            move |other: &&Arc<Resource>| subresource.is_empty() || other.subresource(subresource).is_some();
+        self.versions.iter().filter(has)
+    }
+
     /// Whether the request is about this resource itself, not one of its subresources.
     pub fn is(&self, group: &str, plural: &str) -> bool {
         self.subresource.is_empty() && self.is_of(group, plural)

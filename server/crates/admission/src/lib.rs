@@ -6,16 +6,21 @@
 
 pub mod admission;
 pub mod attributes;
+pub mod forms;
+pub mod matching;
 pub mod objects;
 pub mod permits;
 pub mod plugin;
 pub mod plugins;
+pub mod reinvocation;
 pub mod warnings;
 
 pub use admission::{Admission, ChoiceError};
 pub use attributes::{Attributes, Operation, User};
+pub use forms::{Forms, OneForm};
 pub use objects::Objects;
 pub use permits::{Ask, Permits};
 pub use plugin::Plugin;
 pub use plugins::{Tolerations, built_in};
+pub use reinvocation::Reinvocation;
 pub use warnings::Warnings;

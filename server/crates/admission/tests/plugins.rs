@@ -1,25 +1,23 @@
 //! The built-in plugins over objects in memory.
 #![allow(missing_docs)]
 
+mod support;
+
 use std::sync::Arc;
 
 use apiwright_admission::{
-    Admission, Ask, Attributes, Objects, Operation, Permits, Tolerations, User, Warnings, built_in,
+    Admission, Ask, Attributes, Objects, OneForm, Operation, Permits, Reinvocation, Tolerations, User,
+    Warnings, built_in,
 };
 use apiwright_json::Value;
 use apiwright_meta::status::Result;
 use apiwright_meta::{GroupVersionKind, Status};
-use apiwright_registry::hooks::NoHooks;
-use apiwright_registry::resource::{Conversion, StorageSpec};
-use apiwright_registry::{
-    Check, DeleteOptions, Freshness, Kind, NameRule, Resource, Scope, Store, Strategy, WriteOptions,
-};
-use apiwright_schema::table::Unknown;
-use apiwright_schema::{Ref, Struct, Table};
+use apiwright_registry::{DeleteOptions, Freshness, Store, WriteOptions};
 use apiwright_storage::Storage;
 use apiwright_storage_embedded::{Embedded, Options};
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use support::{Yes, parsed, resource};
 
 const RESOURCES: [(&str, &str, &str, bool); 8] = [
     ("", "namespaces", "Namespace", false),
@@ -35,6 +33,7 @@ const RESOURCES: [(&str, &str, &str, bool); 8] = [
 struct Cluster {
     objects: Objects,
     admission: Admission,
+    reinvocation: Reinvocation,
 }
 
 impl Cluster {
@@ -48,7 +47,7 @@ impl Cluster {
         let order = plugins.iter().map(|name| (*name, true));
         let admission =
             Admission::choose(built_in(&objects, &permits, Tolerations::default()), order, &[], &[]).unwrap();
-        let cluster = Self { objects, admission };
+        let cluster = Self { objects, admission, reinvocation: Reinvocation::default() };
         cluster.make("", "namespaces", r#"{"metadata":{"name":"ns"}}"#).await;
         cluster
     }
@@ -106,6 +105,9 @@ impl Cluster {
             dry_run: false,
             options: None,
             warnings,
+            versions: &[],
+            forms: &OneForm,
+            reinvocation: &self.reinvocation,
         }
     }
 }
@@ -117,18 +119,6 @@ impl Permits for Nothing {
     fn may<'a>(&'a self, _: User<'a>, _: Ask<'a>) -> BoxFuture<'a, bool> {
         async { false }.boxed()
     }
-}
-
-struct Yes;
-
-impl Check for Yes {
-    fn check<'a>(&'a self, _: Option<&'a Value>, _: Option<&'a Value>) -> BoxFuture<'a, Result<()>> {
-        async { Ok(()) }.boxed()
-    }
-}
-
-fn parsed(json: &str) -> Value {
-    apiwright_json::decode(json.as_bytes()).expect("a test's JSON").0
 }
 
 fn refusal(result: Result<Value>) -> (u16, String) {
@@ -319,56 +309,4 @@ async fn charges_do_not_get_lost() {
     let entry = store.get("ns", "q", Freshness::Latest).await.unwrap();
     let used = store.decode(&entry).unwrap();
     assert_eq!(used.text_at(&["status", "used", "configmaps"]), "30");
-}
-
-fn resource(group: &'static str, plural: &'static str, kind: &'static str, namespaced: bool) -> Resource {
-    let schema = Struct {
-        name: Ref::Static("test.Object"),
-        doc: Ref::Static(""),
-        fields: none(),
-        by_name: none(),
-        unknown: Unknown::Keep,
-        atomic: false,
-        unions: none(),
-        plan: apiwright_schema::table::Plan::new(),
-    };
-    Resource {
-        group: Ref::Static(group),
-        version: Ref::Static("v1"),
-        plural: Ref::Static(plural),
-        singular: Ref::Static(plural),
-        kind: Ref::Static(kind),
-        list_kind: Ref::Static(kind),
-        short_names: none(),
-        categories: none(),
-        scope: if namespaced { Scope::Namespaced } else { Scope::Cluster },
-        verbs: none(),
-        subresources: none(),
-        schema: Ref::Static(Box::leak(Box::new(schema))),
-        storage: StorageSpec {
-            prefix: Ref::Static(plural),
-            kind: Kind { group: Ref::Static(group), version: Ref::Static("v1"), kind: Ref::Static(kind) },
-            version_hash: Ref::Static(""),
-            conversion: Conversion::Same,
-            ttl_seconds: 0,
-        },
-        strategy: Strategy {
-            name_rule: NameRule::DnsSubdomain,
-            create_on_update: false,
-            unconditional_update: true,
-            generation: false,
-            status_fields: none(),
-            status_subresource: false,
-            status_on_create: false,
-            graceful_delete: false,
-            delete_returns_object: false,
-        },
-        columns: none(),
-        selectable: none(),
-        hooks: Ref::Static(&NoHooks),
-    }
-}
-
-fn none<T>() -> Table<T> {
-    Ref::Shared(Arc::new([]))
 }

@@ -1,7 +1,7 @@
 //! Admission around a write: mutating plugins on the object, validating ones before it is stored,
 //! and the question whether a PUT or an apply may create.
 
-use apiwright_admission::{Attributes, User, Warnings};
+use apiwright_admission::{Attributes, Reinvocation, User, Warnings};
 use apiwright_chain::Decision;
 use apiwright_json::Value;
 use apiwright_meta::status::Result;
@@ -12,6 +12,7 @@ use futures::future::BoxFuture;
 pub(crate) use apiwright_admission::Operation;
 
 use crate::call::Call;
+use crate::forms::TargetForms;
 use crate::options::{DeleteOptions, WriteOptions};
 use crate::server::Target;
 
@@ -27,6 +28,7 @@ pub(crate) struct Admit<'a> {
     target: Target<'a>,
     kind: GroupVersionKind,
     options: Options<'a>,
+    forms: TargetForms<'a>,
     view: Option<&'a dyn View>,
 }
 
@@ -37,12 +39,15 @@ pub(crate) enum Options<'a> {
     Write(&'a WriteOptions),
     /// Of DELETE.
     Delete(&'a DeleteOptions),
+    /// Of a connection, which has none.
+    Connect,
 }
 
 impl<'a> Admit<'a> {
     /// For one request.
     pub(crate) fn new(call: &'a Call, target: Target<'a>, options: Options<'a>) -> Self {
-        Self { call, target, kind: kind(target), options, view: None }
+        let forms = TargetForms::new(target);
+        Self { call, target, kind: kind(target), options, forms, view: None }
     }
 
     /// Shows objects in another form before they are stored.
@@ -56,11 +61,25 @@ impl<'a> Admit<'a> {
         let operation = if old.is_some() { Operation::Update } else { Operation::Create };
         let name = self.name(new);
         let options = self.options.to_value(operation);
-        let warnings = Warnings::default();
-        let attributes = self.attributes(operation, &name, &options, &warnings);
+        let (warnings, reinvocation) = Default::default();
+        let attributes = self.attributes(operation, &name, options.as_ref(), &warnings, &reinvocation);
         let mutated = self.target.server.shared.admission.mutate(&attributes, Some(new), old).await;
         self.call.warnings.extend(warnings.take());
         mutated
+    }
+
+    /// Asks all plugins about a connection that is made with these options.
+    pub(crate) async fn connect(&self, object: &mut Value) -> Result<()> {
+        let (warnings, reinvocation) = Default::default();
+        let name = &self.call.info.name;
+        let attributes = self.attributes(Operation::Connect, name, None, &warnings, &reinvocation);
+        let admission = &self.target.server.shared.admission;
+        let mut admitted = admission.mutate(&attributes, Some(object), None).await;
+        if admitted.is_ok() {
+            admitted = admission.validate(&attributes, Some(object), None).await;
+        }
+        self.call.warnings.extend(warnings.take());
+        admitted
     }
 
     /// Runs the validating plugins; before a deletion the mutating ones, too, which have no object
@@ -73,8 +92,8 @@ impl<'a> Admit<'a> {
         };
         let name = new.or(old).map(|object| self.name(object)).unwrap_or_default();
         let options = self.options.to_value(operation);
-        let warnings = Warnings::default();
-        let attributes = self.attributes(operation, &name, &options, &warnings);
+        let (warnings, reinvocation) = Default::default();
+        let attributes = self.attributes(operation, &name, options.as_ref(), &warnings, &reinvocation);
         let admission = &self.target.server.shared.admission;
         let mut admitted = Ok(());
         if operation == Operation::Delete {
@@ -91,8 +110,9 @@ impl<'a> Admit<'a> {
         &'b self,
         operation: Operation,
         name: &'b str,
-        options: &'b Value,
+        options: Option<&'b Value>,
         warnings: &'b Warnings,
+        reinvocation: &'b Reinvocation,
     ) -> Attributes<'b> {
         let user = &self.call.user;
         Attributes {
@@ -104,8 +124,11 @@ impl<'a> Admit<'a> {
             name,
             user: User { name: &user.name, uid: &user.uid, groups: &user.groups, extra: &user.extra },
             dry_run: self.options.is_dry_run(),
-            options: Some(options),
+            options,
             warnings,
+            versions: &self.target.server.siblings,
+            forms: &self.forms,
+            reinvocation,
         }
     }
 
@@ -179,13 +202,14 @@ impl Check for Admit<'_> {
 
 impl Options<'_> {
     /// As plugins see them: a patch is an update or a creation.
-    fn to_value(self, operation: Operation) -> Value {
+    fn to_value(self, operation: Operation) -> Option<Value> {
         match self {
-            Self::Delete(options) => options.to_value(),
-            Self::Write(options) => options.to_value(match operation {
+            Self::Delete(options) => Some(options.to_value()),
+            Self::Write(options) => Some(options.to_value(match operation {
                 Operation::Create => "CreateOptions",
                 Operation::Update | Operation::Delete | Operation::Connect => "UpdateOptions",
-            }),
+            })),
+            Self::Connect => None,
         }
     }
 
@@ -193,6 +217,7 @@ impl Options<'_> {
         match self {
             Self::Write(options) => options.is_dry_run(),
             Self::Delete(options) => options.is_dry_run(),
+            Self::Connect => false,
         }
     }
 }

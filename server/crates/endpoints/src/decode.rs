@@ -10,7 +10,7 @@ use apiwright_json::{Duplicates, Value, yaml};
 use apiwright_meta::field::quoted;
 use apiwright_meta::status::Result;
 use apiwright_meta::{ErrorList, GroupKind, Path, Status};
-use apiwright_registry::Catalogue;
+use apiwright_registry::{Catalogue, Resource};
 use apiwright_schema::decode::refusal;
 use apiwright_schema::decode::{self as schema, Decoded, ObjectKind, Source};
 use apiwright_schema::patch::{self, FieldValidation, Patch};
@@ -137,12 +137,17 @@ pub(crate) fn disown(value: &mut Value) {
 
 /// Sets the defaults of an object in normal form: those of its type, then those of its hooks.
 pub(crate) fn set_defaults(target: Target<'_>, value: &mut Value) {
-    let resource = target.resource();
+    set_defaults_of(target.resource(), value);
+}
+
+/// As [`set_defaults`], of whichever version.
+pub(crate) fn set_defaults_of(resource: &Resource, value: &mut Value) {
     defaults::apply_defaults(&resource.schema, value);
     resource.hooks.default(value);
-    match target.server.flavour {
-        Flavour::BuiltIn => schema::arrange(&resource.schema, value),
-        Flavour::Custom => prune::sort(value),
+    if resource.is_custom() {
+        prune::sort(value);
+    } else {
+        schema::arrange(&resource.schema, value);
     }
 }
 
@@ -286,6 +291,16 @@ fn typed(
     let value = if value.is_null() { Value::Object(apiwright_json::Object::new()) } else { value };
     schema::decode(wanted.ty, ObjectKind { api_version, kind }, value, duplicates, Source::Json)
         .map_err(|error| error.0)
+}
+
+/// An object that somebody else had, as JSON, back in normal form.
+///
+/// # Errors
+/// What decoding says.
+pub(crate) fn restored(wanted: Wanted<'_>, value: Value) -> Result<Value, String> {
+    let api_version = wanted.api_version();
+    let decoded = typed(wanted, &api_version, wanted.kind, value, &Duplicates::default())?;
+    Ok(decoded.value)
 }
 
 /// An object that was merged of others, back in normal form.

@@ -18,6 +18,7 @@ mod decode;
 mod delete;
 mod delete_collection;
 mod encode;
+mod forms;
 mod get;
 mod identity;
 mod list;

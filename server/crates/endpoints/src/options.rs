@@ -23,7 +23,12 @@ fn text(query: &Query, name: &str) -> String {
 
 /// A parameter's truth; `None` where it is absent.
 fn truth(query: &Query, name: &str) -> Option<bool> {
-    query.get(name).map(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
+    query.get(name).map(truth_of)
+}
+
+/// Whether a parameter's text is true: all but a few are.
+pub(crate) fn truth_of(text: &str) -> bool {
+    text != "0" && !text.eq_ignore_ascii_case("false")
 }
 
 /// A parameter's number; `None` where it is absent.
@@ -32,7 +37,7 @@ fn number(query: &Query, name: &str) -> Result<Option<i64>> {
 }
 
 /// Go's `strconv.ParseInt`, with its words for what is no number.
-fn parse_int(text: &str) -> Result<i64, String> {
+pub(crate) fn parse_int(text: &str) -> Result<i64, String> {
     use std::num::IntErrorKind::{NegOverflow, PosOverflow};
     text.parse::<i64>().map_err(|error| {
         let why = match error.kind() {

@@ -132,7 +132,7 @@ impl ResourceServer {
             Action::Patch => Box::pin(patch::patch(call, body, target)),
             Action::Delete => Box::pin(delete::delete(call, body, target)),
             Action::DeleteCollection => Box::pin(delete_collection::delete_collection(call, body, target)),
-            Action::Connect => return connect::connect(target),
+            Action::Connect => Box::pin(connect::connect(call, target)),
         };
         handled.await
     }

@@ -14,6 +14,7 @@ pub mod object;
 pub mod quantity;
 pub mod status;
 pub mod time;
+pub mod url;
 
 pub use field::{Cause, ErrorList, Path};
 pub use gvk::{GroupKind, GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource};

@@ -5,9 +5,11 @@ use apiwright_registry::Hooks;
 
 use crate::hooks::shared::cells;
 
-/// The hooks of webhook configurations.
-#[derive(Debug)]
-pub struct WebhookConfiguration;
+mod match_conditions;
+mod rules;
+mod webhook_configuration;
+
+pub use webhook_configuration::WebhookConfiguration;
 
 /// The hooks of admission policies.
 #[derive(Debug)]
@@ -16,15 +18,6 @@ pub struct AdmissionPolicy;
 /// The hooks of bindings of admission policies.
 #[derive(Debug)]
 pub struct AdmissionPolicyBinding;
-
-impl Hooks for WebhookConfiguration {
-    fn cell(&self, column: &str, object: &Value) -> Value {
-        match column {
-            "Webhooks" => cells::count(object, &["webhooks"]).into(),
-            _ => Value::Null,
-        }
-    }
-}
 
 impl Hooks for AdmissionPolicy {
     fn cell(&self, column: &str, object: &Value) -> Value {

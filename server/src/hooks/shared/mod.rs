@@ -10,3 +10,4 @@ pub mod pod_spec;
 pub mod ports;
 pub mod resources;
 pub mod storage;
+pub mod webhook_client;
