@@ -78,7 +78,11 @@ pub struct Flags {
     /// Web pages that may call: regular expressions for their origins. May be repeated.
     #[arg(long, value_name = "REGEX", value_delimiter = ',', help_heading = "Serving")]
     pub cors_allowed_origins: Vec<String>,
-    /// How many reads may be under way at once; 0 for any number.
+    /// Whether the server's seats are shared fairly, by FlowSchemas and PriorityLevelConfigurations.
+    #[arg(long, value_name = "BOOL", default_value = "true", help_heading = "Serving", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new(), action = ArgAction::Set)]
+    pub enable_priority_and_fairness: bool,
+    /// How many reads may be under way at once; 0 for any number. With fairness the sum of this and
+    /// the next is the number of seats.
     #[arg(long, value_name = "N", default_value_t = 400, help_heading = "Serving")]
     pub max_requests_inflight: usize,
     /// How many writes may be under way at once; 0 for any number.

@@ -45,10 +45,11 @@ pub async fn run(config: Config) -> Result<(), String> {
     let storage = storage::open(&config.flags).await?;
     let (drainer, drain) = drain();
     let progress = Arc::new(Progress::default());
-    let views = Views::default();
+    let views = Views::new(&config);
     let authorizer = Arc::new(config.authorization(&views.rbac));
     let (authentication, accounts) = config.authentication(&storage);
     let metrics = Arc::new(Metrics::default());
+    metrics.include(Arc::clone(&views.flows) as _);
     let health = Arc::new(probes::health(CHAIN.probes, &storage, &progress, &drain)?);
 
     let acts = Acts {
@@ -146,6 +147,7 @@ fn filters(
         authentication,
         authorizer,
         flows: Arc::clone(&views.flows),
+        fairness: config.flags.enable_priority_and_fairness,
         metrics,
         cors: config.cors.clone(),
         request_timeout: config.flags.request_timeout,
@@ -156,13 +158,23 @@ fn filters(
 }
 
 /// What is in memory of what is stored, for every request to look at.
-#[derive(Default)]
 struct Views {
     rbac: Arc<Rbac>,
     flows: Arc<Flows>,
 }
 
 impl Views {
+    /// Nothing yet.
+    fn new(config: &Config) -> Self {
+        let flags = &config.flags;
+        let seats = flags.max_requests_inflight.saturating_add(flags.max_mutating_requests_inflight);
+        let seats = u32::try_from(seats).unwrap_or(u32::MAX);
+        let limited = flags.enable_priority_and_fairness && seats > 0;
+        // Who has waited a quarter of the time may as well ask again: upstream's measure.
+        let flows = Flows::new(limited.then_some(seats), flags.request_timeout / 4);
+        Self { rbac: Arc::default(), flows: Arc::new(flows) }
+    }
+
     /// Reads, then follows storage until the drain begins.
     async fn start(&self, storage: &Arc<dyn Storage>, drain: &Drain) -> Result<(), apiwright_storage::Error> {
         let roles = self.rbac.load(storage.as_ref()).await?;

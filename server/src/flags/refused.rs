@@ -109,7 +109,6 @@ const REFUSED: &[Refused] = &[
     boolean("enable-bootstrap-token-auth", "bootstrap tokens are not accepted", &["false"]),
     boolean("enable-garbage-collector", "use --controllers", &["true"]),
     boolean("enable-logs-handler", "logs are not served", &["false"]),
-    boolean("enable-priority-and-fairness", "requests are limited by number, not by flow", &["false"]),
     value("encryption-provider-config", NO_ENCRYPTION),
     boolean("encryption-provider-config-automatic-reload", NO_ENCRYPTION, &["false"]),
     settled("endpoint-reconciler-type", "the endpoints of the kubernetes service are not kept", &["none"]),

@@ -1,14 +1,22 @@
-//! Which flow schema and priority level a request belongs to, by the objects of that name.
+//! Priority and fairness: which flow a request belongs to, and when its turn is.
 //!
-//! Requests are limited by number, not by flow: clients are told their flow, as they are by
-//! kube-apiserver, and that is all that comes of it. The view follows storage.
+//! The first flow schema that is about a request names its priority level; the level's seats and
+//! queues decide when it goes on, or that it may not. The view follows storage. Where fairness is
+//! off clients are still told their flow, as they are by kube-apiserver.
 
+mod hand;
+mod level;
+mod metrics;
+mod queues;
 mod rules;
+mod seats;
+mod width;
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use apiwright_chain::{Drain, RequestInfo, Response, User};
+use apiwright_chain::{Drain, Request, RequestInfo, Response, User};
 use apiwright_json::{Value, decode};
 use apiwright_meta::object;
 use apiwright_storage::{At, Error, Range, Revision, Storage};
@@ -17,7 +25,15 @@ use futures::StreamExt;
 use http::{HeaderName, HeaderValue};
 use tracing::{debug, warn};
 
+use crate::place::{self, Place};
+
+use level::{Level, Overflow};
 use rules::Rule;
+use seats::{Refused, Seats, Wanted};
+use width::Widths;
+
+pub(crate) use seats::Seat;
+pub(crate) use width::Meter;
 
 const FLOW_SCHEMA_UID: HeaderName = HeaderName::from_static("x-kubernetes-pf-flowschema-uid");
 const PRIORITY_LEVEL_UID: HeaderName = HeaderName::from_static("x-kubernetes-pf-prioritylevel-uid");
@@ -26,13 +42,34 @@ const LEVELS: &str = "/registry/prioritylevelconfigurations/";
 /// A schema that does not say where it stands.
 const PRECEDENCE_DEFAULT: i64 = 1000;
 
-/// All flow schemas, in the order in which they are tried.
+/// All flow schemas, in the order in which they are tried, and the seats that are shared by them.
+pub struct Flows {
+    view: ArcSwap<View>,
+    seats: Option<Arc<Seats>>,
+    widths: Arc<Widths>,
+    hasher: RandomState,
+    patience_max: Duration,
+}
+
 #[derive(Default)]
-pub struct Flows(ArcSwap<Vec<Schema>>);
+struct View {
+    schemas: Vec<Schema>,
+}
 
 struct Schema {
     rules: Vec<Rule>,
+    distinguisher: Distinguisher,
     flow: Flow,
+    /// The table at which its requests sit; `None` where they take no seats.
+    table: Option<u64>,
+}
+
+/// What tells the flows of a schema apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Distinguisher {
+    Nothing,
+    User,
+    Namespace,
 }
 
 /// The uids of a request's `FlowSchema` and `PriorityLevelConfiguration`.
@@ -42,12 +79,65 @@ pub(crate) struct Flow {
     level_uid: HeaderValue,
 }
 
+impl Default for Flows {
+    fn default() -> Self {
+        Self::new(None, Duration::ZERO)
+    }
+}
+
 impl Flows {
+    /// Shares so many seats, `None` for any number; a request waits for so long at most.
+    pub fn new(seats: Option<u32>, patience_max: Duration) -> Self {
+        Self {
+            view: ArcSwap::default(),
+            seats: seats.map(Seats::new),
+            widths: Arc::default(),
+            hasher: RandomState::new(),
+            patience_max,
+        }
+    }
+
     /// The flow of a request; `None` where no schema is about it.
     pub(crate) fn flow(&self, user: &User, info: &RequestInfo) -> Option<Flow> {
-        let schemas = self.0.load();
-        let found = schemas.iter().find(|schema| schema.rules.iter().any(|rule| rule.matches(user, info)))?;
-        Some(found.flow.clone())
+        self.view.load().find(user, info).map(|schema| schema.flow.clone())
+    }
+
+    /// The flow of a request, and a place for it as soon as it is its turn.
+    pub(crate) async fn admit(&self, request: &Request) -> (Option<Flow>, Result<Place, Box<Response>>) {
+        let (flow, wanted) = {
+            let view = self.view.load();
+            let Some(schema) = view.find(&request.user, &request.info) else {
+                return (None, Ok(Place::default()));
+            };
+            (schema.flow.clone(), schema.table.map(|table| (table, self.hash(schema, request))))
+        };
+        let is_watch = request.info.verb == "watch";
+        let (Some(seats), Some((table, hash))) = (&self.seats, wanted) else {
+            return (Some(flow), Ok(Place::default()));
+        };
+        if request.info.is_long_running() && !is_watch {
+            return (Some(flow), Ok(Place::default()));
+        }
+        let (width, meter) = self.widths.of(&request.info, request.query());
+        let left = request.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let patience = left.map_or(self.patience_max, |left| left.min(self.patience_max));
+        match seats.take(Wanted { table, hash, width }, patience).await {
+            Ok(seat) => (Some(flow), Ok(Place::seat(seat, meter))),
+            Err(why @ (Refused::ConcurrencyLimit | Refused::QueueFull | Refused::TimedOut)) => {
+                debug!(audit_id = request.audit_id, user = request.user.name, ?why, "no seat");
+                (Some(flow), Err(place::refused()))
+            }
+        }
+    }
+
+    /// Tells flows apart: the same for all requests of one.
+    fn hash(&self, schema: &Schema, request: &Request) -> u64 {
+        let what = match schema.distinguisher {
+            Distinguisher::Nothing => "",
+            Distinguisher::User => request.user.name.as_str(),
+            Distinguisher::Namespace => request.info.namespace.as_str(),
+        };
+        self.hasher.hash_one((&schema.flow.schema_uid, what))
     }
 
     /// Reads all schemas and levels.
@@ -65,8 +155,42 @@ impl Flows {
                 .filter_map(|entry| decode(&entry.value).ok().map(|(value, _)| value))
                 .collect()
         };
-        self.0.store(Arc::new(build(&objects(&schemas), &objects(&levels))));
+        self.set(&objects(&schemas), &objects(&levels));
         Ok(schemas.revision)
+    }
+
+    /// Schemas whose priority level is not there do not count.
+    fn set(&self, schemas: &[Value], levels: &[Value]) {
+        let read: Vec<Level> = levels.iter().map(Level::read).collect();
+        let tables = self.seats.as_ref().map(|seats| seats.arrange(&read));
+        let table = |at: usize| {
+            let is_exempt = read.get(at)?.overflow == Overflow::Exempt;
+            if is_exempt { None } else { tables.as_ref()?.get(at).copied() }
+        };
+        let mut known: Vec<(i64, &str, Schema)> = Vec::new();
+        for schema in schemas {
+            let level_name = schema.text_at(&["spec", "priorityLevelConfiguration", "name"]);
+            let Some(at) = levels.iter().position(|level| object::name(level) == level_name) else {
+                continue;
+            };
+            let (Ok(schema_uid), Ok(level_uid)) =
+                (HeaderValue::from_str(object::uid(schema)), HeaderValue::from_str(object::uid(&levels[at])))
+            else {
+                continue;
+            };
+            let precedence = schema.at(&["spec", "matchingPrecedence"]).and_then(Value::as_i64);
+            let rules = schema.at(&["spec", "rules"]).and_then(Value::as_array);
+            let schema_of_it = Schema {
+                rules: rules.into_iter().flatten().map(Rule::read).collect(),
+                distinguisher: Distinguisher::read(schema),
+                flow: Flow { schema_uid, level_uid },
+                table: table(at),
+            };
+            known.push((precedence.unwrap_or(PRECEDENCE_DEFAULT), object::name(schema), schema_of_it));
+        }
+        known.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+        let schemas = known.into_iter().map(|(_, _, schema)| schema).collect();
+        self.view.store(Arc::new(View { schemas }));
     }
 
     /// Follows storage from where [`Flows::load`] read it until the drain begins.
@@ -105,25 +229,20 @@ impl Flows {
     }
 }
 
-/// Schemas whose priority level is not there do not count.
-fn build(schemas: &[Value], levels: &[Value]) -> Vec<Schema> {
-    let mut known: Vec<(i64, &str, Schema)> = Vec::new();
-    for schema in schemas {
-        let level_name = schema.text_at(&["spec", "priorityLevelConfiguration", "name"]);
-        let Some(level) = levels.iter().find(|level| object::name(level) == level_name) else { continue };
-        let (Ok(schema_uid), Ok(level_uid)) =
-            (HeaderValue::from_str(object::uid(schema)), HeaderValue::from_str(object::uid(level)))
-        else {
-            continue;
-        };
-        let precedence = schema.at(&["spec", "matchingPrecedence"]).and_then(Value::as_i64);
-        let rules = schema.at(&["spec", "rules"]).and_then(Value::as_array);
-        let rules = rules.into_iter().flatten().map(Rule::read).collect();
-        let flow = Flow { schema_uid, level_uid };
-        known.push((precedence.unwrap_or(PRECEDENCE_DEFAULT), object::name(schema), Schema { rules, flow }));
+impl View {
+    fn find(&self, user: &User, info: &RequestInfo) -> Option<&Schema> {
+        self.schemas.iter().find(|schema| schema.rules.iter().any(|rule| rule.matches(user, info)))
     }
-    known.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
-    known.into_iter().map(|(_, _, schema)| schema).collect()
+}
+
+impl Distinguisher {
+    fn read(schema: &Value) -> Self {
+        match schema.text_at(&["spec", "distinguisherMethod", "type"]) {
+            "ByUser" => Self::User,
+            "ByNamespace" => Self::Namespace,
+            _ => Self::Nothing,
+        }
+    }
 }
 
 /// Tells the client.
@@ -147,7 +266,9 @@ mod tests {
             r#"{"metadata":{"name":"dangling","uid":"dangling"},"spec":{"matchingPrecedence":1,"priorityLevelConfiguration":{"name":"none"},"rules":[{"subjects":[{"kind":"Group","group":{"name":"*"}}],"nonResourceRules":[{"verbs":["*"],"nonResourceURLs":["*"]}]}]}}"#,
         ];
         let levels = [value(r#"{"metadata":{"name":"level","uid":"level"}}"#)];
-        Flows(ArcSwap::from_pointee(build(&schemas.map(value), &levels)))
+        let flows = Flows::default();
+        flows.set(&schemas.map(value), &levels);
+        flows
     }
 
     #[test]

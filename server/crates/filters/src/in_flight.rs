@@ -1,20 +1,18 @@
-//! How much may be under way at once: `--max-requests-inflight`, `--max-mutating-requests-inflight`.
+//! How much may be under way at once where there is no fairness: `--max-requests-inflight`,
+//! `--max-mutating-requests-inflight` and `--enable-priority-and-fairness=false`.
 
 use std::sync::Arc;
 
-use apiwright_chain::{RequestInfo, Response, User, respond};
-use http::HeaderValue;
-use http::header::RETRY_AFTER;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use apiwright_chain::{RequestInfo, Response, User};
+use tokio::sync::Semaphore;
+
+use crate::place::{self, Place};
 
 /// The two limits.
 pub(crate) struct InFlight {
     reads: Option<Arc<Semaphore>>,
     writes: Option<Arc<Semaphore>>,
 }
-
-/// A place among the requests under way, given back when dropped.
-pub(crate) type Place = Option<OwnedSemaphorePermit>;
 
 impl InFlight {
     /// 0 is no limit.
@@ -26,18 +24,14 @@ impl InFlight {
     /// A place, or the answer 429. Watches take none, and those who may everything always get one.
     pub(crate) fn admit(&self, info: &RequestInfo, user: &User) -> Result<Place, Box<Response>> {
         if info.is_long_running() {
-            return Ok(None);
+            return Ok(Place::default());
         }
         let limit = if info.is_read_only() { &self.reads } else { &self.writes };
-        let Some(limit) = limit else { return Ok(None) };
+        let Some(limit) = limit else { return Ok(Place::default()) };
         match Arc::clone(limit).try_acquire_owned() {
-            Ok(place) => Ok(Some(place)),
-            Err(_) if user.in_group("system:masters") => Ok(None),
-            Err(_) => {
-                let mut response = respond::text_error(429, "Too many requests, please try again later.");
-                response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
-                Err(Box::new(response))
-            }
+            Ok(permit) => Ok(Place::slot(permit)),
+            Err(_) if user.in_group("system:masters") => Ok(Place::default()),
+            Err(_) => Err(place::refused()),
         }
     }
 }
@@ -45,7 +39,8 @@ impl InFlight {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use http::Method;
+    use http::header::RETRY_AFTER;
+    use http::{HeaderValue, Method};
 
     #[test]
     fn limits() {
@@ -55,8 +50,9 @@ mod tests {
         let (get, post) = (info("GET", "/api/v1/nodes/n"), info("POST", "/api/v1/nodes"));
         let watch = info("GET", "/api/v1/watch/nodes");
         let user = User::default();
-        let held = limits.admit(&get, &user).unwrap();
-        let refused = limits.admit(&get, &user).unwrap_err();
+        let held = limits.admit(&get, &user);
+        assert!(held.is_ok());
+        let refused = limits.admit(&get, &user).err().unwrap();
         assert_eq!(
             (refused.status().as_u16(), &refused.headers()[RETRY_AFTER]),
             (429, &HeaderValue::from_static("1"))

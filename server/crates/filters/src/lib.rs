@@ -20,6 +20,7 @@ mod in_flight;
 mod malformed_path;
 pub mod metrics;
 mod panic_recovery;
+mod place;
 mod request_info;
 pub mod stack;
 mod write;

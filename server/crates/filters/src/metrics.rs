@@ -26,9 +26,16 @@ use series::{Labels, Series};
 /// How many different kinds of requests are told apart.
 const SERIES_MAX: usize = 10_000;
 
+/// Somebody else who counts.
+pub trait Source: Send + Sync + 'static {
+    /// Appends its figures, in Prometheus' text format.
+    fn render(&self, out: &mut String);
+}
+
 /// Everything that is counted.
 #[derive(Default)]
 pub struct Metrics {
+    sources: RwLock<Vec<Arc<dyn Source>>>,
     series: RwLock<HashTable<Arc<Series>>>,
     hasher: RandomState,
     reading: AtomicI64,
@@ -92,8 +99,16 @@ impl Metrics {
         for series in &all {
             series.render_totals(&mut out);
         }
+        for source in self.sources.read().unwrap_or_else(PoisonError::into_inner).iter() {
+            source.render(&mut out);
+        }
         process::render(&mut out);
         out
+    }
+
+    /// Tells somebody else's figures, too.
+    pub fn include(&self, source: Arc<dyn Source>) {
+        self.sources.write().unwrap_or_else(PoisonError::into_inner).push(source);
     }
 
     fn gauge(&self, gauge: Gauge) -> &AtomicI64 {
@@ -188,7 +203,8 @@ impl Stream for CountedStream {
     }
 }
 
-fn help(out: &mut String, name: &str, kind: &str, text: &str) {
+/// The lines before a metric's own.
+pub fn help(out: &mut String, name: &str, kind: &str, text: &str) {
     let _ = writeln!(out, "# HELP {name} {text}\n# TYPE {name} {kind}");
 }
 

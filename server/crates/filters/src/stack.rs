@@ -21,8 +21,10 @@ pub struct Config {
     pub authentication: Arc<Authentication>,
     /// Tells whether they may.
     pub authorizer: Arc<dyn Authorizer>,
-    /// Tells which flow a request is of.
+    /// Tells which flow a request is of, and shares the seats among them.
     pub flows: Arc<Flows>,
+    /// Whether [`Config::flows`] decides who waits; the two limits do otherwise.
+    pub fairness: bool,
     /// Counts.
     pub metrics: Arc<Metrics>,
     /// Web pages from elsewhere that may call.
@@ -156,17 +158,22 @@ impl Stack {
         if let Err(refused) = self.impersonation.apply(&mut request, self.config.authorizer.as_ref()).await {
             return *refused;
         }
-        let flow = self.config.flows.flow(&request.user, &request.info);
-        let mut response = match self.in_flight.admit(&request.info, &request.user) {
+        let (flow, admitted) = if self.config.fairness {
+            self.config.flows.admit(&request).await
+        } else {
+            let flow = self.config.flows.flow(&request.user, &request.info);
+            (flow, self.in_flight.admit(&request.info, &request.user))
+        };
+        let mut response = match admitted {
             // Whoever asks too much at once is told to come back, before the work is done.
             Err(refused) => *refused,
-            Ok(permit) => {
+            Ok(place) => {
                 // The last filter: behind it is only what may be done.
                 match authorization::ask(*request, self.config.authorizer.as_ref()).await {
                     Err(refused) => *refused,
                     Ok(authorized) => {
                         // A write once begun is finished, even when its client is gone or late.
-                        write::finish(Arc::clone(&self.head), authorized, permit).await
+                        write::finish(Arc::clone(&self.head), authorized, place).await
                     }
                 }
             }

@@ -2,26 +2,17 @@
 
 use std::sync::Arc;
 
-use apiwright_chain::{Authorized, Body, Delegate, Request, Response};
-use futures::StreamExt;
+use apiwright_chain::{Authorized, Delegate, Request, Response};
 
-use crate::in_flight::Place;
+use crate::place::Place;
 
 /// The chain's answer. Writes run in a task of their own, reads end with whoever waits for them.
 /// The place is given back when the answer has been made.
 pub(crate) async fn finish(head: Arc<dyn Delegate>, request: Authorized<Request>, place: Place) -> Response {
     if request.info.is_read_only() || request.info.is_long_running() || !request.info.is_resource {
+        let is_watch = request.info.is_long_running();
         let mut response = head.serve(request).await;
-        if place.is_some()
-            && let Body::Stream(stream) = response.body_mut()
-        {
-            let stream = std::mem::replace(stream, Box::pin(futures::stream::empty()));
-            let held = stream.map(move |piece| {
-                let _ = &place;
-                piece
-            });
-            *response.body_mut() = Body::Stream(Box::pin(held));
-        }
+        place.stay_with(&mut response, is_watch);
         return response;
     }
     let task = tokio::spawn(async move {
