@@ -53,6 +53,12 @@ pub struct Flags {
     /// Its key.
     #[arg(long, value_name = "FILE", requires = "etcd_certfile", help_heading = "Storage")]
     pub etcd_keyfile: Option<PathBuf>,
+    /// How often etcd is told to forget what is older than one interval, 5m unless said otherwise; 0 for never.
+    #[arg(long, value_name = "DURATION", value_parser = values::duration, help_heading = "Storage")]
+    pub etcd_compaction_interval: Option<Duration>,
+    /// How long etcd may take to answer a health check, 2s unless said otherwise.
+    #[arg(long, value_name = "DURATION", value_parser = values::duration, help_heading = "Storage")]
+    pub etcd_healthcheck_timeout: Option<Duration>,
 
     /// The address to listen on.
     #[arg(long, value_name = "IP", default_value = "127.0.0.1", help_heading = "Serving")]

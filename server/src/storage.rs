@@ -18,6 +18,8 @@ pub fn choose(flags: &Flags) -> Result<StorageEngine, String> {
         ("--etcd-prefix", flags.etcd_prefix.is_some()),
         ("--etcd-cafile", flags.etcd_cafile.is_some()),
         ("--etcd-certfile", flags.etcd_certfile.is_some()),
+        ("--etcd-compaction-interval", flags.etcd_compaction_interval.is_some()),
+        ("--etcd-healthcheck-timeout", flags.etcd_healthcheck_timeout.is_some()),
     ];
     let named = named.iter().find(|(_, is_named)| *is_named).map(|(flag, _)| *flag);
     let engine = match (flags.storage, named) {
@@ -66,6 +68,7 @@ mod etcd {
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
+    use apiwright_cache::{self as cache, Cached};
     use apiwright_storage::Storage;
     use apiwright_storage_etcd::{Etcd, Options, Root, Tls};
 
@@ -75,6 +78,8 @@ mod etcd {
     const PREFIX: &str = "/registry";
     /// How long a cluster may take to answer.
     const PATIENCE: Duration = Duration::from_secs(10);
+    /// How often the cluster is compacted, unless a flag says otherwise: as kube-apiserver does it.
+    const COMPACTION_INTERVAL: Duration = Duration::from_mins(5);
 
     pub(super) async fn open(flags: &Flags) -> Result<Arc<dyn Storage>, String> {
         let mut options = Options::new(flags.etcd_servers.iter().cloned());
@@ -85,6 +90,9 @@ mod etcd {
         if flags.etcd_servers.iter().any(|server| server.starts_with("https:")) || flags.etcd_cafile.is_some()
         {
             options.tls = Some(tls(flags)?);
+        }
+        if let Some(timeout) = flags.etcd_healthcheck_timeout {
+            options.health_timeout = timeout;
         }
         let name = flags.etcd_servers.join(",");
         let engine = Etcd::connect(options)
@@ -98,7 +106,15 @@ mod etcd {
             }
             tokio::time::sleep(Duration::from_millis(250)).await;
         }
-        Ok(Arc::new(engine))
+        let interval = flags.etcd_compaction_interval.unwrap_or(COMPACTION_INTERVAL);
+        if !interval.is_zero() {
+            tokio::spawn(engine.compact_every(interval));
+        }
+        let cached = Cached::open(Arc::new(engine), cache::Options::default()).await;
+        match cached {
+            Ok(cached) => Ok(Arc::new(cached)),
+            Err(why) => Err(format!("cannot read the etcd cluster {name}: {why}")),
+        }
     }
 
     fn tls(flags: &Flags) -> Result<Tls, String> {

@@ -25,6 +25,8 @@ pub(crate) struct History {
     /// The newest revision of which a change is forgotten: what can be read and resumed from.
     floor: Revision,
     newest: Revision,
+    /// Of what happened between these two, only the outcome is known.
+    gap: Option<(Revision, Revision)>,
     /// The position of the first change that is there.
     first: Position,
     events: VecDeque<Event>,
@@ -46,6 +48,7 @@ impl History {
         Self {
             floor,
             newest: floor,
+            gap: None,
             first: 0,
             events: VecDeque::new(),
             bytes: 0,
@@ -87,6 +90,16 @@ impl History {
         self.newest = self.newest.max(revision);
     }
 
+    /// What comes next is the difference between the newest revision and a later one.
+    pub(crate) fn leap(&mut self, to: Revision) {
+        // One gap is enough to look out for.
+        if let Some((_, end)) = self.gap.replace((self.newest, to))
+            && end > self.floor
+        {
+            let _ = self.compact(end);
+        }
+    }
+
     /// Forgets the changes up to a revision.
     pub(crate) fn compact(&mut self, revision: Revision) -> Result<()> {
         let (oldest, newest) = (self.floor, self.newest);
@@ -109,6 +122,12 @@ impl History {
     pub(crate) fn after(&self, revision: Revision) -> Result<Position> {
         if revision < self.floor {
             return Err(Error::Compacted { requested: revision, oldest: self.floor });
+        }
+        if let Some((start, end)) = self.gap
+            && revision > start
+            && revision < end
+        {
+            return Err(Error::Compacted { requested: revision, oldest: end });
         }
         let index = self.events.partition_point(|event| event.revision() <= revision);
         Ok(self.first + index as Position)

@@ -76,9 +76,22 @@ impl Memory {
 
     /// Shows the next snapshot to everyone, and the changes that led to it.
     pub fn publish(&self, snapshot: Snapshot, events: Vec<Event>) {
+        self.replace(snapshot, events, false);
+    }
+
+    /// As [`Memory::publish`], where the changes are only the difference between the two: what was
+    /// between them cannot be read, and no watch can begin there.
+    pub fn leap(&self, snapshot: Snapshot, events: Vec<Event>) {
+        self.replace(snapshot, events, true);
+    }
+
+    fn replace(&self, snapshot: Snapshot, events: Vec<Event>, is_leap: bool) {
         let mut wakers = Vec::new();
         let replaced = {
             let mut hub = self.hub.lock();
+            if is_leap {
+                hub.history_mut().leap(snapshot.revision);
+            }
             let revision = snapshot.revision;
             let replaced = self.snapshot.swap(Arc::new(snapshot));
             hub.publish(events, revision, &mut wakers);

@@ -10,7 +10,7 @@ pub(crate) fn of_storage(error: Error, resource: &GroupResource, operation: &str
         Error::Future { requested, newest } => too_large(requested, newest),
         Error::Unavailable(why) => {
             tracing::warn!(why, operation, %resource, "storage is unavailable");
-            Status::server_timeout(resource, operation, 2)
+            Status::service_unavailable("the storage is unavailable, please try again").with_retry_after(1)
         }
         Error::Full(why) => {
             tracing::warn!(why, operation, %resource, "storage is full");

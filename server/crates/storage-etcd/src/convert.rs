@@ -39,7 +39,7 @@ impl Names {
     }
 
     /// A key's name here. Whatever shares the cluster with us need not use text for its keys.
-    fn ours(&self, bytes: &[u8]) -> Result<Key> {
+    pub(crate) fn ours(&self, bytes: &[u8]) -> Result<Key> {
         let Ok(key) = std::str::from_utf8(bytes) else {
             return Err(Error::Corrupt(format!("the key {} is not UTF-8", bytes.escape_ascii())));
         };

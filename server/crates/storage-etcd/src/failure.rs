@@ -6,6 +6,7 @@ use apiwright_storage::Error;
 
 // The gRPC codes that etcd's answers are told apart by.
 const INVALID_ARGUMENT: i32 = 3;
+const NOT_FOUND: i32 = 5;
 const PERMISSION_DENIED: i32 = 7;
 const RESOURCE_EXHAUSTED: i32 = 8;
 const FAILED_PRECONDITION: i32 = 9;
@@ -21,6 +22,8 @@ pub(crate) enum Kind {
     Future,
     /// The quota is used up.
     Full,
+    /// The lease has ended.
+    NoLease,
     /// The request was refused: it certainly did nothing.
     Refused,
     /// Nobody knows whether the request did anything.
@@ -41,6 +44,7 @@ pub(crate) fn kind(error: &etcd_client::Error) -> Kind {
         OUT_OF_RANGE if message.contains("compacted") => Kind::Compacted,
         OUT_OF_RANGE if message.contains("future") => Kind::Future,
         RESOURCE_EXHAUSTED if message.contains("database space exceeded") => Kind::Full,
+        NOT_FOUND if message.contains("lease not found") => Kind::NoLease,
         INVALID_ARGUMENT | PERMISSION_DENIED | RESOURCE_EXHAUSTED | FAILED_PRECONDITION | OUT_OF_RANGE
         | UNAUTHENTICATED => Kind::Refused,
         _ if message.contains("no leader") || is_unsent(status) => Kind::Refused,

@@ -2,10 +2,12 @@
 //!
 //! Every operation is one request to the cluster (long ranges are several, at one revision), so
 //! any number of servers can share it. Nothing is kept here: entries are made anew for each answer,
-//! and only watches have state.
+//! and only watches and leases have state.
 
+mod compaction;
 mod convert;
 mod failure;
+mod leases;
 mod options;
 mod progress;
 mod watch;
@@ -15,7 +17,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use apiwright_storage::{
-    Annex, At, Change, Entry, Error, Expect, Key, Outcome, Page, Range, Result, Revision, Storage, Watch,
+    Annex, At, Change, Entry, Error, Expect, Feed, Key, Outcome, Page, Range, Result, Revision, Storage,
+    Watch,
 };
 use bytes::Bytes;
 use etcd_client::{
@@ -29,7 +32,8 @@ pub use options::{Options, Root, Tls, User};
 
 use convert::Names;
 use failure::Kind;
-use watch::Watcher;
+use leases::Leases;
+use watch::WatchesAll;
 
 /// How many entries one request reads at most: an answer has to fit into memory twice.
 const PAGE_MAX: usize = 2000;
@@ -50,7 +54,11 @@ pub(crate) struct Inner {
     pub(crate) can_request_progress: bool,
     /// The newest compaction that was heard of.
     pub(crate) compacted: AtomicU64,
+    /// The newest revision that a read has seen.
+    pub(crate) newest: flag::Sender<Revision>,
+    pub(crate) watches_all: WatchesAll,
     pub(crate) closed: flag::Sender<bool>,
+    leases: Leases,
 }
 
 impl Etcd {
@@ -72,7 +80,10 @@ impl Etcd {
             options,
             can_request_progress,
             compacted: AtomicU64::new(0),
+            newest: flag::Sender::new(0),
+            watches_all: WatchesAll::new(!can_request_progress),
             closed: flag::Sender::new(false),
+            leases: Leases::default(),
         })))
     }
 }
@@ -132,10 +143,24 @@ impl Inner {
     }
 
     async fn revision(&self) -> Result<Revision> {
+        self.revision_within(self.options.request_timeout).await
+    }
+
+    async fn revision_within(&self, limit: Duration) -> Result<Revision> {
         let options = GetOptions::new().with_count_only();
         let mut kv = self.kv.clone();
-        match within(self.options.request_timeout, kv.get("/", Some(options))).await {
-            Ok(response) => Ok(convert::revision(response.header())),
+        // One of our own keys, there or not: a user need not have access to others.
+        let key = self.names.theirs("/registry/health");
+        match within(limit, kv.get(key.as_bytes(), Some(options))).await {
+            Ok(response) => {
+                let revision = convert::revision(response.header());
+                self.newest.send_if_modified(|newest| {
+                    let changes = revision > *newest;
+                    *newest = revision.max(*newest);
+                    changes
+                });
+                Ok(revision)
+            }
             Err(error) => Err(error.as_ref().map_or_else(timeout, failure::of_read)),
         }
     }
@@ -183,28 +208,32 @@ impl Inner {
                 return Ok(Outcome::Mismatch { revision, current });
             }
         };
-        let lease = match &change {
-            Change::Put { ttl_seconds: Some(seconds), .. } => self.grant(*seconds).await?,
-            _ => 0,
-        };
         let name = self.names.theirs(&key);
         let name = name.as_bytes();
-        let then = match &change {
-            Change::Put { value, .. } => vec![
-                TxnOp::put(name, value.to_vec(), Some(PutOptions::new().with_lease(lease))),
-                TxnOp::get(name, Some(GetOptions::new().with_keys_only())),
-            ],
-            Change::Delete => vec![TxnOp::delete(name, Some(DeleteOptions::new().with_prev_key()))],
-        };
-        let request = Txn::new()
-            .when([Compare::mod_revision(name, CompareOp::Equal, expected as i64)])
-            .and_then(then)
-            .or_else([TxnOp::get(name, None)]);
-        let mut kv = self.kv.clone();
-        let response = match within(self.options.request_timeout, kv.txn(request)).await {
-            Ok(response) => response,
-            Err(None) => return Err(Error::Unknown(TIMEOUT.into())),
-            Err(Some(error)) => return Err(failure::of_write(&error)),
+        let mut lease = self.lease(&change).await?;
+        let response = loop {
+            let then = match &change {
+                Change::Put { value, .. } => vec![
+                    TxnOp::put(name, value.to_vec(), Some(PutOptions::new().with_lease(lease))),
+                    TxnOp::get(name, Some(GetOptions::new().with_keys_only())),
+                ],
+                Change::Delete => vec![TxnOp::delete(name, Some(DeleteOptions::new().with_prev_key()))],
+            };
+            let request = Txn::new()
+                .when([Compare::mod_revision(name, CompareOp::Equal, expected as i64)])
+                .and_then(then)
+                .or_else([TxnOp::get(name, None)]);
+            let mut kv = self.kv.clone();
+            match within(self.options.request_timeout, kv.txn(request)).await {
+                Ok(response) => break response,
+                Err(None) => return Err(Error::Unknown(TIMEOUT.into())),
+                Err(Some(error)) if lease != 0 && failure::kind(&error) == Kind::NoLease => {
+                    // It ended early, with a member's clock or by somebody's hand.
+                    self.leases.forget(lease);
+                    lease = self.lease(&change).await?;
+                }
+                Err(Some(error)) => return Err(failure::of_write(&error)),
+            }
         };
         let revision = convert::revision(response.header());
         let pair = response.op_responses().into_iter().find_map(|response| match response {
@@ -213,7 +242,6 @@ impl Inner {
             _ => None,
         });
         if !response.succeeded() {
-            self.revoke(lease);
             return Ok(Outcome::Mismatch {
                 revision,
                 current: pair.map(|pair| self.names.entry(pair)).transpose()?,
@@ -229,22 +257,17 @@ impl Inner {
         Ok(Outcome::Done { revision, entry })
     }
 
-    /// A lease for one entry. They are not shared, as entries that expire together would do so at
-    /// one revision, and a watch that resumed there would miss some of them.
-    async fn grant(&self, seconds: u32) -> Result<i64> {
-        let mut lease = self.client.lease_client();
-        match within(self.options.request_timeout, lease.grant(i64::from(seconds.max(1)), None)).await {
-            Ok(response) => Ok(response.id()),
-            Err(error) => Err(error.as_ref().map_or_else(timeout, failure::of_read)),
-        }
-    }
-
-    /// Gives a lease back, without waiting: it ends by itself if that fails.
-    fn revoke(&self, lease: i64) {
-        if lease != 0 {
+    /// The lease that a change needs; 0 for none.
+    async fn lease(&self, change: &Change) -> Result<i64> {
+        let Change::Put { ttl_seconds: Some(seconds), .. } = change else { return Ok(0) };
+        let grant = async |seconds: i64| {
             let mut client = self.client.lease_client();
-            tokio::spawn(async move { drop(client.revoke(lease).await) });
-        }
+            match within(self.options.request_timeout, client.grant(seconds, None)).await {
+                Ok(response) => Ok(response.id()),
+                Err(error) => Err(error.as_ref().map_or_else(timeout, failure::of_read)),
+            }
+        };
+        self.leases.get(*seconds, grant).await
     }
 
     async fn compact(&self, revision: Revision) -> Result<()> {
@@ -291,7 +314,14 @@ impl Storage for Etcd {
     fn watch<'a>(&'a self, prefix: &'a str, after: Revision) -> BoxFuture<'a, Result<Watch>> {
         Box::pin(async move {
             self.0.check()?;
-            Ok(Watcher::start(self.0.clone(), prefix, after))
+            Ok(watch::watch(self.0.clone(), prefix, after))
+        })
+    }
+
+    fn feed<'a>(&'a self, prefix: &'a str, after: Revision) -> BoxFuture<'a, Result<Feed>> {
+        Box::pin(async move {
+            self.0.check()?;
+            Ok(watch::feed(self.0.clone(), prefix, after))
         })
     }
 
@@ -302,7 +332,7 @@ impl Storage for Etcd {
     fn health(&self) -> BoxFuture<'_, Result<()>> {
         Box::pin(async {
             self.0.check()?;
-            self.0.revision().await.map(drop)
+            self.0.revision_within(self.0.options.health_timeout).await.map(drop)
         })
     }
 

@@ -16,6 +16,8 @@ pub struct Options {
     pub user: Option<User>,
     /// How long one request may take.
     pub request_timeout: Duration,
+    /// How long the cluster may take to show that it is healthy.
+    pub health_timeout: Duration,
     /// How long connecting to one member may take.
     pub connect_timeout: Duration,
     /// How often a silent connection is tried. etcd refuses less than 5 seconds.
@@ -66,6 +68,7 @@ impl Options {
             tls: None,
             user: None,
             request_timeout: Duration::from_secs(10),
+            health_timeout: Duration::from_secs(2),
             connect_timeout: Duration::from_secs(3),
             keep_alive_interval: Duration::from_secs(30),
             keep_alive_timeout: Duration::from_secs(10),

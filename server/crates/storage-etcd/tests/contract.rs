@@ -1,4 +1,4 @@
-//! The etcd engine keeps the storage contract.
+//! The etcd engine keeps the storage contract, by itself and behind a cache.
 
 mod support;
 
@@ -6,11 +6,28 @@ use apiwright_storage_testing::contract::Subject;
 
 use support::Server;
 
-apiwright_storage_testing::storage_contract!(async |_: &str| {
-    if !support::available() {
-        return None;
-    }
-    let server = Server::start();
-    let engine = server.connect(server.options()).await;
-    Some(Subject::new(engine, server))
-});
+mod alone {
+    use super::*;
+
+    apiwright_storage_testing::storage_contract!(async |_: &str| {
+        if !support::available() {
+            return None;
+        }
+        let server = Server::start();
+        let engine = server.connect(server.options()).await;
+        Some(Subject::new(engine, server))
+    });
+}
+
+mod cached {
+    use super::*;
+
+    apiwright_storage_testing::storage_contract!(async |_: &str| {
+        if !support::available() {
+            return None;
+        }
+        let server = Server::start();
+        let cached = server.cached(server.options(), "").await;
+        Some(Subject::new(cached, server))
+    });
+}

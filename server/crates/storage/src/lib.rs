@@ -10,6 +10,7 @@ pub mod error;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
@@ -142,6 +143,39 @@ impl Event {
 /// too slow or the start too old.
 pub type Watch = BoxStream<'static, Result<Event>>;
 
+/// The changes up to a revision, for somebody who keeps the entries and so knows what was there before.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// With these changes, everything up to this revision has been delivered.
+    pub revision: Revision,
+    /// In order; of each revision all or none.
+    pub changes: Vec<Step>,
+}
+
+/// What happened to one key.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// An entry was created or changed.
+    Put(Arc<Entry>),
+    /// It was deleted or expired.
+    Delete(Key, Revision),
+}
+
+impl From<Event> for Batch {
+    fn from(event: Event) -> Self {
+        let revision = event.revision();
+        let changes = match event {
+            Event::Put { entry, .. } => vec![Step::Put(entry)],
+            Event::Delete { previous, .. } => vec![Step::Delete(previous.key.clone(), revision)],
+            Event::Progress(_) => Vec::new(),
+        };
+        Self { revision, changes }
+    }
+}
+
+/// A [`Watch`] in batches. Ends after an error, as that does.
+pub type Feed = BoxStream<'static, Result<Batch>>;
+
 /// An engine.
 pub trait Storage: Send + Sync + 'static {
     /// The newest revision.
@@ -160,6 +194,15 @@ pub trait Storage: Send + Sync + 'static {
     /// Every change below `prefix` with a revision greater than `after`, then those to come. `after`
     /// may be in the future: what happens until then is left out.
     fn watch<'a>(&'a self, prefix: &'a str, after: Revision) -> BoxFuture<'a, Result<Watch>>;
+
+    /// As [`Storage::watch`], for a mirror of the entries. An engine in which several changes may share
+    /// a revision has to make them one batch.
+    fn feed<'a>(&'a self, prefix: &'a str, after: Revision) -> BoxFuture<'a, Result<Feed>> {
+        Box::pin(async move {
+            let watch = self.watch(prefix, after).await?;
+            Ok(watch.map(|event| event.map(Batch::from)).boxed())
+        })
+    }
 
     /// Forgets the past before `revision`, which itself stays readable. [`Error::Compacted`] where
     /// that has already happened, [`Error::Future`] where the revision is still to come.

@@ -3,8 +3,10 @@
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
+use apiwright_cache::{self as cache, Cached};
 use apiwright_storage::Storage;
 use apiwright_storage_etcd::{Etcd, Options};
 
@@ -94,6 +96,12 @@ impl Server {
         format!("{}://127.0.0.1:{}", self.scheme, self.client_port)
     }
 
+    /// Where it listens to clients.
+    #[allow(dead_code, reason = "not every test file needs it")]
+    pub(crate) fn port(&self) -> u16 {
+        self.client_port
+    }
+
     /// Options to reach it, with short times.
     pub(crate) fn options(&self) -> Options {
         Options {
@@ -120,6 +128,19 @@ impl Server {
         panic!("etcd does not come up: {last}\n{log}");
     }
 
+    /// A cache of a part of the member's keys.
+    #[allow(dead_code, reason = "not every test file needs it")]
+    pub(crate) async fn cached(&self, options: Options, root: &str) -> Cached {
+        let engine = Arc::new(self.connect(options).await);
+        let options = cache::Options {
+            root: root.into(),
+            progress_interval: Duration::from_millis(200),
+            backoff_max: Duration::from_millis(400),
+            ..cache::Options::default()
+        };
+        Cached::open(engine, options).await.expect("the member can be read")
+    }
+
     fn log(&self) -> PathBuf {
         self.dir.path().join("log")
     }
@@ -135,4 +156,53 @@ impl Drop for Server {
 pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("an address").port()
+}
+
+/// A way to the member that can be cut, so that one client loses it and others do not.
+#[allow(dead_code, reason = "not every test file needs it")]
+pub(crate) struct Relay {
+    port: u16,
+    is_cut: tokio::sync::watch::Sender<bool>,
+}
+
+#[allow(dead_code, reason = "not every test file needs it")]
+impl Relay {
+    /// Listens, and connects whoever comes to a port.
+    pub(crate) async fn start(to: u16) -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let is_cut = tokio::sync::watch::Sender::new(false);
+        let watch = is_cut.subscribe();
+        tokio::spawn(async move {
+            while let Ok((mut near, _)) = listener.accept().await {
+                let mut is_cut = watch.clone();
+                if *is_cut.borrow() {
+                    continue;
+                }
+                tokio::spawn(async move {
+                    let Ok(mut far) = tokio::net::TcpStream::connect(("127.0.0.1", to)).await else { return };
+                    tokio::select! {
+                        _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
+                        _ = is_cut.wait_for(|is_cut| *is_cut) => {}
+                    }
+                });
+            }
+        });
+        Self { port, is_cut }
+    }
+
+    /// The same options through the relay.
+    pub(crate) fn options(&self, options: Options) -> Options {
+        Options { endpoints: vec![format!("http://127.0.0.1:{}", self.port)], ..options }
+    }
+
+    /// Ends all connections, and lets none be made.
+    pub(crate) fn cut(&self) {
+        self.is_cut.send_replace(true);
+    }
+
+    /// Lets them be made again.
+    pub(crate) fn mend(&self) {
+        self.is_cut.send_replace(false);
+    }
 }
