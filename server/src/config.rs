@@ -3,8 +3,7 @@
 //! Everything that an operator can get wrong is found here, before anything is served, and said
 //! in one line that names the flag or the file.
 
-use std::fs::{self, File, TryLockError};
-use std::io::Write;
+use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +16,7 @@ use apiwright_auth::{
 use apiwright_filters::Cors;
 use apiwright_registry::catalogue::{Catalogue, Version};
 use apiwright_storage::Storage;
+use apiwright_storage_embedded::Lock;
 use apiwright_transport::{Certificates, KeyPair, Tls};
 
 use crate::flags::Flags;
@@ -47,7 +47,7 @@ pub struct Config {
     /// Web pages that may call.
     pub cors: Option<Cors>,
     /// Nobody else uses the data directory while this is held.
-    _lock: File,
+    pub lock: Arc<Lock>,
 }
 
 /// Whether a group version is served.
@@ -98,7 +98,7 @@ impl Config {
             cors,
             pki,
             flags,
-            _lock: lock,
+            lock: Arc::new(lock),
         })
     }
 
@@ -186,39 +186,15 @@ pub fn local(ip: IpAddr) -> IpAddr {
 }
 
 /// Makes the data directory and keeps others out of it.
-fn claim(dir: &Path) -> Result<File, String> {
+fn claim(dir: &Path) -> Result<Lock, String> {
     pki::create_dir(dir)?;
-    let fail = |path: &Path, error: std::io::Error| {
-        format!("cannot use the data directory: {}: {error}", path.display())
-    };
     // It lies in working directories, and nothing in it belongs in anybody's repository.
     let ignore = dir.join(".gitignore");
     if !ignore.exists() {
-        fs::write(&ignore, "*\n").map_err(|error| fail(&ignore, error))?;
+        fs::write(&ignore, "*\n")
+            .map_err(|error| format!("cannot use the data directory: {}: {error}", ignore.display()))?;
     }
-    let path = dir.join("lock");
-    let mut lock = File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(&path)
-        .map_err(|error| fail(&path, error))?;
-    match lock.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let pid = fs::read_to_string(&path).unwrap_or_default();
-            let pid = if pid.trim().is_empty() { String::new() } else { format!(" (pid {})", pid.trim()) };
-            return Err(format!(
-                "another apiwright{pid} uses the data directory {}; stop it or choose another --data-dir",
-                dir.display()
-            ));
-        }
-        Err(TryLockError::Error(error)) => return Err(fail(&path, error)),
-    }
-    let written = lock.set_len(0).and_then(|()| writeln!(lock, "{}", std::process::id()));
-    written.map_err(|error| fail(&path, error))?;
-    Ok(lock)
+    Lock::take(dir).map_err(|why| why.to_string())
 }
 
 /// By what names clients may call this server.
@@ -402,7 +378,7 @@ mod tests {
         assert_eq!(
             why,
             format!(
-                "another apiwright (pid {pid}) uses the data directory {path}; stop it or choose another --data-dir"
+                "another apiwright (pid {pid}) uses the data directory {path}; stop it or choose another directory"
             )
         );
         drop(first);

@@ -15,13 +15,16 @@ use clap::builder::BoolishValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Parser, ValueEnum};
 
+use crate::snapshot;
 use values::{Cidr, PortRange, Switch};
 
 /// What `--help` says above the flags.
 const ABOUT: &str = "A Kubernetes-compatible API server in one binary.
 
 Without any flag it makes its certificates, its store and an administrator's kubeconfig in ./.apiwright,
-and serves on https://127.0.0.1:6443. Flags have kube-apiserver's names and syntax.";
+and serves on https://127.0.0.1:6443. Flags have kube-apiserver's names and syntax.
+
+`apiwright snapshot save|status|restore` keeps all that is stored in one file (see its --help).";
 
 /// Everything that can be said on the command line.
 #[derive(Clone, Debug, Parser)]
@@ -240,6 +243,8 @@ pub enum LoggingFormat {
 pub enum Outcome {
     /// Flags to start with.
     Start(Box<Flags>),
+    /// Something else than to serve.
+    Snapshot(snapshot::Command),
     /// A text to print instead: help or version.
     Print(String),
 }
@@ -250,15 +255,23 @@ impl Flags {
     /// # Errors
     /// One line about the first that is wrong.
     pub fn read<S: Into<String>>(arguments: impl IntoIterator<Item = S>) -> Result<Outcome, String> {
-        let arguments = refused::without_harmless(arguments.into_iter().map(Into::into).collect())?;
-        let program = std::iter::once("apiwright".to_owned());
-        match Self::try_parse_from(program.chain(arguments)) {
-            Ok(flags) => Ok(Outcome::Start(Box::new(flags))),
-            Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
-                Ok(Outcome::Print(error.render().ansi().to_string()))
-            }
-            Err(error) => Err(line(&error)),
+        let arguments: Vec<String> = arguments.into_iter().map(Into::into).collect();
+        if arguments.first().is_some_and(|first| first == "snapshot") {
+            return outcome(snapshot::Command::try_parse_from(arguments), Outcome::Snapshot);
         }
+        let arguments = refused::without_harmless(arguments)?;
+        let program = std::iter::once("apiwright".to_owned());
+        outcome(Self::try_parse_from(program.chain(arguments)), |flags| Outcome::Start(Box::new(flags)))
+    }
+}
+
+fn outcome<T>(parsed: Result<T, clap::Error>, wrap: impl FnOnce(T) -> Outcome) -> Result<Outcome, String> {
+    match parsed {
+        Ok(parsed) => Ok(wrap(parsed)),
+        Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
+            Ok(Outcome::Print(error.render().ansi().to_string()))
+        }
+        Err(error) => Err(line(&error)),
     }
 }
 
@@ -273,7 +286,7 @@ fn line(error: &clap::Error) -> String {
     let value = context(ContextKind::InvalidValue);
     match (error.kind(), argument) {
         (ErrorKind::UnknownArgument, Some(argument)) if !argument.starts_with('-') => {
-            format!("unexpected argument {argument:?}: everything is a flag")
+            format!("unexpected argument {argument:?}: everything but snapshot is a flag")
         }
         (ErrorKind::UnknownArgument, Some(argument)) => {
             let known = Flags::names();
@@ -326,6 +339,7 @@ mod tests {
     fn read(arguments: &[&str]) -> Result<Flags, String> {
         match Flags::read(arguments.iter().copied())? {
             Outcome::Start(flags) => Ok(*flags),
+            Outcome::Snapshot(command) => Err(format!("{command:?}")),
             Outcome::Print(text) => Err(text),
         }
     }
@@ -369,7 +383,7 @@ mod tests {
         for (arguments, expected) in [
             (&["--bind-adress=::"][..], "unknown flag --bind-adress (did you mean --bind-address?)"),
             (&["--zzz"], "unknown flag --zzz (--help lists all)"),
-            (&["serve"], "unexpected argument \"serve\": everything is a flag"),
+            (&["serve"], "unexpected argument \"serve\": everything but snapshot is a flag"),
             (&["--secure-port=x"], "--secure-port=x: invalid digit found in string"),
             (&["--bind-address=here"], "--bind-address=here: invalid IP address syntax"),
             (&["--request-timeout=60"], "--request-timeout=60: time: missing unit in duration \"60\""),

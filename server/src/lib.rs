@@ -15,4 +15,5 @@ pub mod pki;
 pub mod probes;
 pub mod run;
 pub mod services;
+pub mod snapshot;
 pub mod storage;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use apiwright::config::Config;
 use apiwright::flags::{Flags, Outcome};
-use apiwright::{logging, run};
+use apiwright::{logging, run, snapshot};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -12,6 +12,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let flags = match Flags::read(std::env::args().skip(1)) {
         Ok(Outcome::Start(flags)) => *flags,
+        Ok(Outcome::Snapshot(command)) => return snapshot(command),
         Ok(Outcome::Print(text)) => {
             print!("{text}");
             return ExitCode::SUCCESS;
@@ -37,6 +38,21 @@ fn start(flags: Flags) -> Result<(), String> {
     // What still runs then has had its time.
     runtime.shutdown_background();
     ended
+}
+
+fn snapshot(command: snapshot::Command) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let done = match runtime {
+        Ok(runtime) => runtime.block_on(command.run()),
+        Err(error) => Err(format!("cannot start: {error}")),
+    };
+    match done {
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(why) => fail(&why, 1),
+    }
 }
 
 fn fail(why: &str, code: u8) -> ExitCode {

@@ -27,6 +27,7 @@ use crate::kubeconfig;
 use crate::pki::Pki;
 use crate::probes::{self, Progress};
 use crate::services::{Ranges, Services};
+use crate::snapshot::SnapshotPage;
 use crate::storage;
 
 /// How long requests may take to end once the drain has begun.
@@ -42,7 +43,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     let listener = Listener::bind(config.address).await.map_err(|error| error.to_string())?;
     let address = listener.address();
     let config = Arc::new(config);
-    let storage = storage::open(&config.flags).await?;
+    let storage::Opened { storage, embedded } = storage::open(&config.flags, &config.lock).await?;
     let (drainer, drain) = drain();
     let progress = Arc::new(Progress::default());
     let views = Views::new(&config);
@@ -90,6 +91,7 @@ pub async fn run(config: Config) -> Result<(), String> {
             Arc::clone(&health) as _,
             Arc::new(apiwright_chain::version::VersionPage),
             Arc::clone(&metrics) as _,
+            Arc::new(SnapshotPage::new(embedded)),
             Arc::new(IssuerPages::new(accounts, config.advertised(address).to_string())),
         ],
     })?;

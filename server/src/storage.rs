@@ -1,10 +1,10 @@
 //! Which engine holds the objects, and where.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use apiwright_storage::Storage;
-use apiwright_storage_embedded::{Embedded, Options};
+use apiwright_storage_embedded::{Embedded, Lock, Options};
 
 use crate::flags::{Flags, StorageEngine};
 
@@ -40,26 +40,38 @@ pub fn choose(flags: &Flags) -> Result<StorageEngine, String> {
     Ok(engine)
 }
 
-/// Opens the engine.
+/// An engine that runs.
+pub struct Opened {
+    /// Where objects are.
+    pub storage: Arc<dyn Storage>,
+    /// The same, where it is our own and makes snapshots.
+    pub embedded: Option<Arc<Embedded>>,
+}
+
+/// Opens the engine; `lock` is that of the data directory.
 ///
 /// # Errors
 /// When it cannot be used; the text names what is wrong.
-pub async fn open(flags: &Flags) -> Result<Arc<dyn Storage>, String> {
-    match choose(flags)? {
-        StorageEngine::Memory => Ok(Arc::new(Embedded::memory(Options::default()))),
-        StorageEngine::Embedded => open_embedded(&flags.data_dir.join("store")).await,
-        StorageEngine::Etcd => etcd::open(flags).await,
-    }
+pub async fn open(flags: &Flags, lock: &Arc<Lock>) -> Result<Opened, String> {
+    let embedded = match choose(flags)? {
+        StorageEngine::Memory => Embedded::memory(Options::default()),
+        StorageEngine::Embedded => open_embedded(directory(&flags.data_dir), Arc::clone(lock)).await?,
+        StorageEngine::Etcd => return Ok(Opened { storage: etcd::open(flags).await?, embedded: None }),
+    };
+    let embedded = Arc::new(embedded);
+    Ok(Opened { storage: Arc::clone(&embedded) as _, embedded: Some(embedded) })
+}
+
+/// Where the embedded engine's files are in a data directory.
+pub fn directory(data_dir: &Path) -> PathBuf {
+    data_dir.join("store")
 }
 
 /// Reads all of the store, so it runs where it may block.
-async fn open_embedded(dir: &Path) -> Result<Arc<dyn Storage>, String> {
-    let dir = dir.to_owned();
-    let opened = tokio::task::spawn_blocking(move || Embedded::open(dir, Options::default())).await;
-    match opened.map_err(|error| error.to_string())? {
-        Ok(engine) => Ok(Arc::new(engine)),
-        Err(why) => Err(why.to_string()),
-    }
+async fn open_embedded(dir: PathBuf, lock: Arc<Lock>) -> Result<Embedded, String> {
+    let opened =
+        tokio::task::spawn_blocking(move || Embedded::open_locked(dir, lock, Options::default())).await;
+    opened.map_err(|error| error.to_string())?.map_err(|why| why.to_string())
 }
 
 #[cfg(feature = "etcd")]

@@ -5,7 +5,6 @@ mod support;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use support::{Apiwright, free_port, kubectl};
 
@@ -195,73 +194,6 @@ fn a_watch_follows_changes() {
     assert_eq!(lines.next().as_deref(), Some("seen=2"));
     let _ = watch.kill();
     let _ = watch.wait();
-}
-
-#[test]
-fn what_was_acknowledged_survives_kill_9() {
-    if kubectl().is_none() {
-        return;
-    }
-    let home = tempfile::TempDir::new().expect("a folder");
-    let data = home.path().join("data");
-    let mut acknowledged: Vec<String> = Vec::new();
-    for round in 0..3 {
-        let mut server = Apiwright::start_on(&data, free_port(), &[]);
-        assert_present(&server, &acknowledged);
-        acknowledged.extend(write_until_killed(&mut server, round));
-    }
-    let mut server = Apiwright::start_on(&data, free_port(), &[]);
-    assert_present(&server, &acknowledged);
-    assert!(server.stop(), "the server ends well when asked");
-    let server = Apiwright::start_on(&data, free_port(), &[]);
-    assert_present(&server, &acknowledged);
-}
-
-/// Creates ConfigMaps from several writers until the server is killed in the middle of it;
-/// gives the names of those whose creation was acknowledged.
-fn write_until_killed(server: &mut Apiwright, round: usize) -> Vec<String> {
-    let killed = AtomicBool::new(false);
-    let commands = |writer: usize, at: usize| {
-        let name = format!("kept-{round}-{writer}-{at}");
-        (server.command(&["create", "configmap", &name, "--from-literal=a=b"]), name)
-    };
-    let names = std::thread::scope(|scope| {
-        let writers: Vec<_> = (0..2)
-            .map(|writer| {
-                let (killed, commands) = (&killed, &commands);
-                scope.spawn(move || {
-                    let mut names = Vec::new();
-                    for at in 0.. {
-                        if killed.load(Ordering::Relaxed) {
-                            break;
-                        }
-                        let (mut command, name) = commands(writer, at);
-                        if command.output().is_ok_and(|output| output.status.success()) {
-                            names.push(name);
-                        } else {
-                            break;
-                        }
-                    }
-                    names
-                })
-            })
-            .collect();
-        std::thread::sleep(std::time::Duration::from_millis(1500));
-        let _ = std::process::Command::new("kill").args(["-9", &server.id().to_string()]).status();
-        killed.store(true, Ordering::Relaxed);
-        writers.into_iter().flat_map(|writer| writer.join().expect("a writer")).collect::<Vec<_>>()
-    });
-    assert!(!names.is_empty(), "nothing was written before the kill");
-    server.kill();
-    names
-}
-
-fn assert_present(server: &Apiwright, names: &[String]) {
-    let listed = server.kubectl(&["get", "configmaps", "-o", "name"]);
-    let present: Vec<&str> = listed.lines().filter_map(|line| line.strip_prefix("configmap/")).collect();
-    for name in names {
-        assert!(present.contains(&name.as_str()), "{name} was acknowledged and is lost");
-    }
 }
 
 #[test]

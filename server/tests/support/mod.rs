@@ -2,6 +2,8 @@
 
 #![allow(dead_code, missing_docs, unreachable_pub)] // each test file uses a part
 
+pub mod process;
+
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

@@ -66,6 +66,9 @@ impl fmt::Display for Malformed {
 
 impl std::error::Error for Malformed {}
 
+/// Where a server gives all that it stores, which may take long; ours, not upstream's.
+pub const SNAPSHOT_PATH: &str = "/apiwright/snapshot";
+
 impl RequestInfo {
     /// Reads a method, a raw path and a raw query.
     ///
@@ -146,7 +149,7 @@ impl RequestInfo {
         matches!(self.verb.as_str(), "watch" | "proxy")
             || (self.is_resource
                 && matches!(self.subresource.as_str(), "attach" | "exec" | "proxy" | "log" | "portforward"))
-            || (!self.is_resource && self.path.starts_with("/debug/pprof/"))
+            || (!self.is_resource && (self.path.starts_with("/debug/pprof/") || self.path == SNAPSHOT_PATH))
     }
 
     /// Whether the request only reads.

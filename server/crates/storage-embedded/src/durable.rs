@@ -65,20 +65,31 @@ pub(crate) struct Loaded {
 }
 
 impl Durable {
+    /// Whether there is a store.
+    pub(crate) fn exists(disk: &dyn Disk, dir: &Path) -> Result<bool, OpenError> {
+        disk.exists(FILE).map_err(|source| OpenError::Io { path: dir.join(FILE), source })
+    }
+
+    /// Makes a store where there is none.
+    pub(crate) fn create(disk: Arc<dyn Disk>, dir: &Path, loaded: &Loaded) -> Result<Self, OpenError> {
+        let mut durable = Self { disk, file: None, distrusted: false, buffer: Vec::new() };
+        durable
+            .rewrite(&loaded.snapshot, &loaded.deadlines)
+            .map_err(|failure| failure.into_open_error(&dir.join(FILE)))?;
+        Ok(durable)
+    }
+
     /// Opens the store and reads all of it.
     pub(crate) fn open(disk: Arc<dyn Disk>, dir: &Path) -> Result<(Self, Loaded), OpenError> {
         let path = dir.join(FILE);
         let failed = |source| OpenError::Io { path: path.clone(), source };
         // A rewrite that did not get to its end.
         disk.remove(NEXT_FILE).map_err(failed)?;
-        let mut durable = Self { disk, file: None, distrusted: false, buffer: Vec::new() };
-        if !durable.disk.exists(FILE).map_err(failed)? {
+        if !Self::exists(&*disk, dir)? {
             let loaded = Loaded::empty();
-            durable
-                .rewrite(&loaded.snapshot, &loaded.deadlines)
-                .map_err(|failure| failure.into_open_error(&path))?;
-            return Ok((durable, loaded));
+            return Ok((Self::create(disk, dir, &loaded)?, loaded));
         }
+        let mut durable = Self { disk, file: None, distrusted: false, buffer: Vec::new() };
         let (file, loaded, live_bytes) = guarded(|| {
             let mut file = durable.open_file(FILE)?;
             let (loaded, live_bytes) = file.load()?;

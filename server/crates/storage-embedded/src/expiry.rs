@@ -31,6 +31,16 @@ impl Deadlines {
         self.by_key.get(key).copied()
     }
 
+    /// All of them.
+    pub(crate) fn by_key(&self) -> &HashMap<Key, Millis> {
+        &self.by_key
+    }
+
+    /// All of them, and nothing else.
+    pub(crate) fn into_by_key(self) -> HashMap<Key, Millis> {
+        self.by_key
+    }
+
     /// The next deadline.
     pub(crate) fn next(&self) -> Option<Millis> {
         self.by_time.first().map(|(deadline, _)| *deadline)

@@ -7,6 +7,7 @@
 //! The past is kept in memory only: after a restart, reads and watches begin at the newest
 //! revision, and what is older answers [`Error::Compacted`].
 
+pub mod backup;
 mod batch;
 pub mod disk;
 mod durable;
@@ -20,7 +21,8 @@ mod shared;
 mod upgrade;
 mod writer;
 
-use std::path::Path;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
@@ -32,13 +34,14 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
+pub use lock::Lock;
 pub use open_error::OpenError;
 pub use options::Options;
 
+use backup::{Backup, ReadError, Summary};
 use batch::Write;
 use disk::{Directory, Disk};
 use durable::{Durable, Loaded};
-use lock::Lock;
 use shared::Shared;
 use writer::{Request, Writer};
 
@@ -49,7 +52,7 @@ pub struct Embedded {
     requests: Mutex<Option<Sender<Request>>>,
     writer: Option<JoinHandle<()>>,
     /// Given back after the writer has ended.
-    lock: Mutex<Option<Lock>>,
+    lock: Mutex<Option<Arc<Lock>>>,
 }
 
 impl Embedded {
@@ -65,17 +68,18 @@ impl Embedded {
     /// it belongs on a thread that may block.
     pub fn open(dir: impl AsRef<Path>, options: Options) -> Result<Self, OpenError> {
         let dir = dir.as_ref();
-        let failed = |source| OpenError::Io { path: dir.to_owned(), source };
-        let mut builder = std::fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(dir).map_err(failed)?;
-        // A parent that we may not read is somebody else's, and was there before.
-        let _ = disk::sync_parent(dir);
+        create_dir(dir)?;
         let lock = Lock::take(dir)?;
+        Self::open_locked(dir, Arc::new(lock), options)
+    }
+
+    /// As [`Self::open`], for whoever has locked the directory, or one above it, already.
+    pub fn open_locked(dir: impl AsRef<Path>, lock: Arc<Lock>, options: Options) -> Result<Self, OpenError> {
+        let dir = dir.as_ref();
+        create_dir(dir)?;
         let (durable, loaded) = Durable::open(Arc::new(Directory(dir.to_owned())), dir)?;
-        Self::start(Some(durable), loaded, Some(lock), options).map_err(failed)
+        Self::start(Some(durable), loaded, Some(lock), options)
+            .map_err(|source| OpenError::Io { path: dir.to_owned(), source })
     }
 
     /// The engine of any disk. Nothing keeps a second engine from using the same one.
@@ -88,7 +92,7 @@ impl Embedded {
     fn start(
         durable: Option<Durable>,
         loaded: Loaded,
-        lock: Option<Lock>,
+        lock: Option<Arc<Lock>>,
         options: Options,
     ) -> std::io::Result<Self> {
         let (sender, receiver) = channel();
@@ -96,6 +100,51 @@ impl Embedded {
         let writer = Writer::new(shared.clone(), receiver, loaded.deadlines, durable, options);
         let thread = std::thread::Builder::new().name("storage-writer".into()).spawn(|| writer.run())?;
         Ok(Self { shared, requests: Mutex::new(Some(sender)), writer: Some(thread), lock: Mutex::new(lock) })
+    }
+
+    /// Everything at this moment: all writes that were acknowledged, none that was not.
+    pub async fn backup(&self) -> Result<Backup> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Request::Backup(reply))?;
+        answer.await.map_err(|_| closed())
+    }
+
+    /// Everything in the store of a directory that no engine uses and that is locked.
+    pub fn backup_at_rest(dir: impl AsRef<Path>, _lock: &Lock) -> Result<Backup, OpenError> {
+        let dir = dir.as_ref();
+        let disk = Arc::new(Directory(dir.to_owned()));
+        if !Durable::exists(&*disk, dir)? {
+            return Err(OpenError::Missing { dir: dir.to_owned() });
+        }
+        let (_, loaded) = Durable::open(disk, dir)?;
+        Ok(Backup::new(loaded.snapshot, loaded.deadlines.into_by_key()))
+    }
+
+    /// Makes a store of a backup in a locked directory that has none. The store goes on
+    /// `bump_revision` after the backup's revision, so that no revision is given out twice that
+    /// the original store gave out after the backup; its past is forgotten. A crash, or a
+    /// backup that turns out to be damaged, leaves no store.
+    pub fn restore(
+        dir: impl AsRef<Path>,
+        _lock: &Lock,
+        file: impl Read,
+        bump_revision: Revision,
+    ) -> Result<Summary, RestoreError> {
+        let dir = dir.as_ref();
+        create_dir(dir)?;
+        let disk = Arc::new(Directory(dir.to_owned()));
+        if Durable::exists(&*disk, dir)? {
+            return Err(RestoreError::Exists { dir: dir.to_owned() });
+        }
+        let mut loaded = Loaded::empty();
+        let summary = backup::read(file, |entry, deadline| {
+            loaded.deadlines.set(&entry.key, deadline);
+            loaded.snapshot.map.insert(entry.key.clone(), entry);
+        })?;
+        let revision = summary.revision.checked_add(bump_revision).ok_or(RestoreError::TooFar)?;
+        loaded.snapshot.revision = revision;
+        Durable::create(disk, dir, &loaded)?;
+        Ok(summary)
     }
 
     fn send(&self, request: Request) -> Result<()> {
@@ -172,6 +221,39 @@ impl Drop for Embedded {
             let _ = writer.join();
         }
     }
+}
+
+/// Why a backup was not restored.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RestoreError {
+    /// There is a store, which is not to be lost.
+    #[error("{} has a store already; restore into a new directory, or move this one away", dir.display())]
+    Exists {
+        /// Where it is.
+        dir: PathBuf,
+    },
+    /// The backup cannot be used.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The directory cannot be used.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// There are no such revisions.
+    #[error("revisions end before that")]
+    TooFar,
+}
+
+/// Makes a directory that only its owner may read, durably.
+fn create_dir(dir: &Path) -> Result<(), OpenError> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(dir).map_err(|source| OpenError::Io { path: dir.to_owned(), source })?;
+    // A parent that we may not read is somebody else's, and was there before.
+    let _ = disk::sync_parent(dir);
+    Ok(())
 }
 
 fn closed() -> Error {

@@ -1,5 +1,8 @@
 //! One process per data directory.
 //!
+//! Whoever owns the directory takes the lock, a server for its whole data directory or an engine for
+//! its own, and there is no other one below it.
+//!
 //! The lock is the operating system's, so it goes with its process however that ends; the process
 //! id in the file only tells people who holds it.
 
@@ -11,14 +14,15 @@ use crate::disk::open_private;
 use crate::open_error::OpenError;
 
 /// The lock file's name.
-const NAME: &str = "LOCK";
+const NAME: &str = "lock";
 
 /// Holds the directory until dropped.
 #[derive(Debug)]
-pub(crate) struct Lock(#[expect(dead_code, reason = "closing the file unlocks it")] File);
+pub struct Lock(#[expect(dead_code, reason = "closing the file unlocks it")] File);
 
 impl Lock {
-    pub(crate) fn take(dir: &Path) -> Result<Self, OpenError> {
+    /// Locks a directory that exists.
+    pub fn take(dir: &Path) -> Result<Self, OpenError> {
         let path = dir.join(NAME);
         let failed = |source| OpenError::Io { path: path.clone(), source };
         let mut file = open_private(&path).map_err(failed)?;

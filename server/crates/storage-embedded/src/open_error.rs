@@ -16,6 +16,12 @@ pub enum OpenError {
         /// The process that holds it, where that is known.
         pid: Option<u32>,
     },
+    /// There is no store.
+    #[error("there is no store in {}", dir.display())]
+    Missing {
+        /// Where one was expected.
+        dir: PathBuf,
+    },
     /// The system refused.
     #[error("cannot use {}: {source}", path.display())]
     Io {
@@ -25,8 +31,8 @@ pub enum OpenError {
         source: io::Error,
     },
     /// What is there is not what was written.
-    #[error("{} is corrupt: {what}; restore the directory from a backup, \
-        or move it away to start with an empty store", path.display())]
+    #[error("{} is corrupt: {what}; move the directory away, and restore a snapshot \
+        into a new one (apiwright snapshot restore)", path.display())]
     Corrupt {
         /// The file.
         path: PathBuf,

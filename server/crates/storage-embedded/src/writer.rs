@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use apiwright_storage::{Error, Outcome, Result};
 use tokio::sync::oneshot;
 
+use crate::backup::Backup;
 use crate::batch::{Batch, Reply, Write};
 use crate::durable::Durable;
 use crate::expiry::{self, Deadlines};
@@ -27,6 +28,8 @@ const SLEEP_MAX: Duration = Duration::from_secs(30);
 pub(crate) enum Request {
     /// Compare and write.
     Write(Write),
+    /// Tell what there is.
+    Backup(oneshot::Sender<Backup>),
     /// Flush and stop.
     Close(oneshot::Sender<Result<()>>),
 }
@@ -75,6 +78,7 @@ impl Writer {
         for request in self.requests.try_iter() {
             match request {
                 Request::Write(write) => drop(write.reply.send(Err(closed()))),
+                Request::Backup(reply) => drop(reply),
                 Request::Close(reply) => drop(reply.send(Err(closed()))),
             }
         }
@@ -134,6 +138,10 @@ impl Writer {
         while let Some(request) = next {
             match request {
                 Request::Write(write) => batch.write(write, now),
+                Request::Backup(reply) => {
+                    let published = self.shared.memory.newest().as_ref().clone();
+                    let _ = reply.send(Backup::new(published, self.deadlines.by_key().clone()));
+                }
                 Request::Close(reply) => return Some(reply),
             }
             if batch.outcomes.len() >= self.options.batch_writes_max
