@@ -30,6 +30,11 @@ pub fn parse_cidr(text: &str) -> Option<(IpAddr, u32)> {
     (prefix <= bits(address)).then_some((address, prefix))
 }
 
+/// Whether an address is within a network.
+pub fn contains((network, prefix): (IpAddr, u32), address: IpAddr) -> bool {
+    network.is_ipv4() == address.is_ipv4() && masked(network, prefix) == masked(address, prefix)
+}
+
 /// The faults of an address in an older field.
 pub fn validate_legacy_ip(path: &Path, value: &str) -> ErrorList {
     let mut errors = ErrorList::new();

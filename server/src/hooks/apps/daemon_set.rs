@@ -7,9 +7,9 @@ use apiwright_registry::Hooks;
 use apiwright_registry::hooks::WriteContext;
 
 use super::workload::{self, spec};
-use crate::hooks::shared::cells;
 use crate::hooks::shared::faults::Faults;
 use crate::hooks::shared::pod_spec::{self, Template, warnings};
+use crate::hooks::shared::{amounts, cells};
 
 /// The hooks of `DaemonSets`.
 #[derive(Debug)]
@@ -87,10 +87,10 @@ fn strategy(object: &Value, out: &mut Faults<'_>) {
     let (gone, more) = (rolling.get("maxUnavailable"), rolling.get("maxSurge"));
     let (gone_path, more_path) = (path.child("maxUnavailable"), path.child("maxSurge"));
     for (value, path) in [(gone, &gone_path), (more, &more_path)] {
-        workload::int_or_percent(value, path, out);
-        workload::at_most_all(value, path, out);
+        amounts::int_or_percent(value, path, out);
+        amounts::at_most_all(value, path, out);
     }
-    match (workload::is_zero(gone), workload::is_zero(more)) {
+    match (amounts::is_zero(gone), amounts::is_zero(more)) {
         (false, false) => {
             let shown = more.map_or_else(|| "0".into(), go_value);
             out.invalid(more_path, shown, "may not be set when maxUnavailable is non-zero");

@@ -9,6 +9,7 @@ use apiwright_schema::go::internal;
 
 use super::workload::{self, spec};
 use crate::generated::catalogue;
+use crate::hooks::shared::amounts;
 use crate::hooks::shared::faults::Faults;
 use crate::hooks::shared::pod_spec::{Template, warnings};
 
@@ -103,13 +104,13 @@ fn strategy(object: &Value, out: &mut Faults<'_>) {
             Some(rolling) => {
                 let (gone, more) = (rolling.get("maxUnavailable"), rolling.get("maxSurge"));
                 let gone_path = rolling_path.child("maxUnavailable");
-                workload::int_or_percent(gone, &gone_path, out);
-                workload::int_or_percent(more, &rolling_path.child("maxSurge"), out);
-                if workload::is_zero(gone) && workload::is_zero(more) && is_number(gone) && is_number(more) {
+                amounts::int_or_percent(gone, &gone_path, out);
+                amounts::int_or_percent(more, &rolling_path.child("maxSurge"), out);
+                if amounts::is_zero(gone) && amounts::is_zero(more) && is_number(gone) && is_number(more) {
                     let shown = gone.map_or_else(|| "0".into(), go_value);
                     out.invalid(gone_path.clone(), shown, "may not be 0 when `maxSurge` is 0");
                 }
-                workload::at_most_all(gone, &gone_path, out);
+                amounts::at_most_all(gone, &gone_path, out);
             }
         },
         _ => {

@@ -4,7 +4,7 @@
 use apiwright_json::Value;
 use apiwright_meta::field::go_value;
 use apiwright_meta::labels::{LabelSelector, SelectorLeniency, validate_label_selector};
-use apiwright_meta::{ErrorList, Path, names};
+use apiwright_meta::{ErrorList, Path};
 
 use crate::hooks::shared::cells;
 use crate::hooks::shared::faults::Faults;
@@ -82,37 +82,6 @@ pub(super) fn selector_is_immutable(object: &Value, old: &Value, errors: &mut Er
     if selector != old.at(&["spec", "selector"]) {
         let shown = selector.map_or_else(|| "null".to_owned(), go_value);
         errors.invalid(spec("selector"), shown, "field is immutable");
-    }
-}
-
-/// The faults of a number or a percentage.
-pub(super) fn int_or_percent(value: Option<&Value>, path: &Path, out: &mut Faults<'_>) {
-    match value {
-        Some(Value::String(text)) => out.invalid_each(path, text, names::percent(text)),
-        Some(Value::Int(number)) if *number < 0 => {
-            out.invalid(path.clone(), number, "must be greater than or equal to 0");
-        }
-        _ => {}
-    }
-}
-
-/// A percentage of more than all.
-pub(super) fn at_most_all(value: Option<&Value>, path: &Path, out: &mut Faults<'_>) {
-    let percent = value.and_then(Value::as_str).and_then(|text| text.strip_suffix('%'));
-    let is_more = |percent: &str| percent.parse::<i64>().is_ok_and(|percent| percent > 100);
-    if let Some(value) = value.filter(|_| percent.is_some_and(is_more)) {
-        out.invalid(path.clone(), go_value(value), "must not be greater than 100%");
-    }
-}
-
-/// Whether a number or a percentage is none.
-pub(super) fn is_zero(value: Option<&Value>) -> bool {
-    match value {
-        Some(Value::String(text)) => {
-            text.strip_suffix('%').and_then(|percent| percent.parse::<i64>().ok()).unwrap_or_default() == 0
-        }
-        Some(value) => value.as_i64().unwrap_or_default() == 0,
-        None => true,
     }
 }
 

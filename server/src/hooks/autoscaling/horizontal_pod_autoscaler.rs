@@ -1,10 +1,12 @@
 //! HorizontalPodAutoscalers, stored as autoscaling/v2.
 
 use apiwright_json::{Object, Value};
+use apiwright_meta::ErrorList;
 use apiwright_meta::status::Result;
 use apiwright_registry::Hooks;
+use apiwright_registry::hooks::WriteContext;
 
-use super::conversion;
+use super::{behavior, conversion, validate};
 use crate::hooks::shared::cells::{self, NONE, UNKNOWN};
 
 /// The most metrics that a cell lists.
@@ -25,6 +27,24 @@ impl Hooks for HorizontalPodAutoscaler {
         if cells_len(spec, "metrics") == 0 {
             spec.insert("metrics", vec![conversion::cpu_metric(80)]);
         }
+        behavior::set_defaults(spec);
+    }
+
+    fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
+        validate::autoscaler(object, None, errors);
+    }
+
+    fn validate_update(
+        &self,
+        context: WriteContext<'_>,
+        object: &Value,
+        old: &Value,
+        errors: &mut ErrorList,
+    ) {
+        match context.subresource {
+            "status" => validate::status(object, errors),
+            _ => validate::autoscaler(object, Some(old), errors),
+        }
     }
 
     fn cell(&self, column: &str, object: &Value) -> Value {
@@ -42,12 +62,23 @@ impl Hooks for HorizontalPodAutoscalerV1 {
         }
     }
 
+    /// As what is stored: so the paths are v2's.
+    fn validate_create(&self, context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
+        HorizontalPodAutoscaler.validate_create(context, &as_stored(object), errors);
+    }
+
+    fn validate_update(
+        &self,
+        context: WriteContext<'_>,
+        object: &Value,
+        old: &Value,
+        errors: &mut ErrorList,
+    ) {
+        HorizontalPodAutoscaler.validate_update(context, &as_stored(object), &as_stored(old), errors);
+    }
+
     fn cell(&self, column: &str, object: &Value) -> Value {
-        let mut stored = object.clone();
-        match self.to_stored(&mut stored) {
-            Ok(()) => HorizontalPodAutoscaler.cell(column, &stored),
-            Err(_) => Value::Null,
-        }
+        HorizontalPodAutoscaler.cell(column, &as_stored(object))
     }
 
     fn to_stored(&self, object: &mut Value) -> Result<()> {
@@ -59,6 +90,13 @@ impl Hooks for HorizontalPodAutoscalerV1 {
         conversion::v2_to_v1(object);
         Ok(())
     }
+}
+
+/// An object of v1 as v2 has it.
+fn as_stored(object: &Value) -> Value {
+    let mut stored = object.clone();
+    conversion::v1_to_v2(&mut stored);
+    stored
 }
 
 fn cells_len(spec: &Object, list: &str) -> usize {

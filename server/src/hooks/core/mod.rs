@@ -23,7 +23,7 @@ pub use event::Event;
 pub use limit_range::LimitRange;
 pub use namespace::Namespace;
 pub use node::Node;
-pub use persistent_volume::PersistentVolume;
+pub use persistent_volume::{PersistentVolume, inline_faults as inline_volume_faults};
 pub use persistent_volume_claim::{PersistentVolumeClaim, spec_faults as claim_spec_faults};
 pub use pod::Pod;
 pub use pod_template::PodTemplate;

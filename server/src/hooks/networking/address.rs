@@ -1,13 +1,14 @@
 //! `IPAddress`es and `ServiceCIDR`s: what services' addresses are, and where they are from.
 
 use apiwright_json::Value;
-use apiwright_meta::address::{parse_cidr, parse_ip, validate_cidr};
-use apiwright_meta::field::{go_value, quoted};
+use apiwright_meta::address::{parse_cidr, validate_cidr, validate_ip};
+use apiwright_meta::field::go_value;
 use apiwright_meta::{ErrorList, Path, names, object};
 use apiwright_registry::Hooks;
 use apiwright_registry::hooks::WriteContext;
 
 use crate::hooks::shared::cells;
+use crate::hooks::shared::faults::Faults;
 
 /// The hooks of IPAddresses.
 #[derive(Debug)]
@@ -21,7 +22,8 @@ impl Hooks for IPAddress {
     fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
         name_faults(object::name(object), errors);
         if let Some(parent) = object.at(&["spec", "parentRef"]) {
-            parent_faults(parent, &Path::new("spec").child("parentRef"), errors);
+            let path = Path::new("spec").child("parentRef");
+            parent_faults(parent, &path, &mut Faults::take(errors, &path));
         }
     }
 
@@ -63,20 +65,21 @@ impl Hooks for ServiceCIDR {
 
 /// An address is named by itself, in its canonical form.
 fn name_faults(name: &str, errors: &mut ErrorList) {
-    let canonical = parse_ip(name).map(|address| address.to_canonical().to_string());
-    if canonical.as_deref() != Some(name) {
-        let path = Path::new("metadata").child("name");
-        errors.invalid(path, quoted(name), "must be a valid IP address in canonical form");
+    if !name.is_empty() {
+        errors.append(validate_ip(&Path::new("metadata").child("name"), name));
     }
 }
 
-fn parent_faults(parent: &Value, path: &Path, errors: &mut ErrorList) {
+fn parent_faults(parent: &Value, path: &Path, errors: &mut Faults<'_>) {
     let text = |member: &str| parent.text_at(&[member]);
     if !text("group").is_empty() {
         errors.invalid_each(&path.child("group"), text("group"), names::dns1123_subdomain(text("group")));
     }
-    for member in ["resource", "name", "namespace"].into_iter().filter(|member| !text(member).is_empty()) {
-        errors.invalid_each(&path.child(member), text(member), names::path_segment_name(text(member)));
+    for member in ["resource", "name", "namespace"] {
+        errors.declared(&path.child(member));
+        if !text(member).is_empty() {
+            errors.invalid_each(&path.child(member), text(member), names::path_segment_name(text(member)));
+        }
     }
 }
 
@@ -95,6 +98,9 @@ fn range_faults(object: &Value, errors: &mut ErrorList) {
         errors.invalid(path, shown, "may only hold up to 2 values");
         return;
     }
+    for (at, cidr) in cidrs.iter().enumerate() {
+        errors.append(validate_cidr(&path.index(at), cidr));
+    }
     if let [one, two] = cidrs.as_slice()
         && let (Some((one, _)), Some((two, _))) = (parse_cidr(one), parse_cidr(two))
         && one.is_ipv4() == two.is_ipv4()
@@ -102,25 +108,22 @@ fn range_faults(object: &Value, errors: &mut ErrorList) {
         let why = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
         errors.invalid(path.clone(), shown(), why);
     }
-    for (at, cidr) in cidrs.iter().enumerate() {
-        errors.append(validate_cidr(&path.index(at), cidr));
-    }
 }
 
-/// Ranges stay; a second one may be added.
+/// Ranges stay; one range may get a second one.
 fn changed_range_faults(object: &Value, old: &Value, errors: &mut ErrorList) {
     let path = Path::new("spec").child("cidrs");
     let (now, before) = (cells::items(object, &["spec", "cidrs"]), cells::items(old, &["spec", "cidrs"]));
-    if now.len() < before.len() {
-        let shown = go_value(&Value::from(now.to_vec()));
-        errors.invalid(path, shown, "field is immutable");
+    let is_extended = (before.len(), now.len()) == (1, 2);
+    if now.len() != before.len() && !is_extended {
+        errors.invalid(path, go_value(&Value::from(now.to_vec())), "field is immutable");
         return;
     }
     let changed = before.iter().zip(now).enumerate().filter(|(_, (before, now))| before != now);
     for (at, (_, now)) in changed {
         errors.invalid(path.index(at), go_value(now), "field is immutable");
     }
-    if now.len() > before.len() {
+    if is_extended {
         range_faults(object, errors);
     }
 }

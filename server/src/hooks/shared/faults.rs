@@ -2,7 +2,7 @@
 //!
 //! The schema's words are checked before hooks run, field by field; upstream checks them amidst
 //! everything else. So a hook takes what the words found and says it where upstream does.
-//! Invariant: nothing is lost; what nobody placed is said last.
+//! Invariant: nothing is lost that is not dropped by name; what nobody placed is said last.
 
 use std::ops::{Deref, DerefMut};
 
@@ -41,6 +41,11 @@ impl<'a> Faults<'a> {
     /// Whether the words found something at a path.
     pub fn is_declared(&self, path: &Path) -> bool {
         self.declared.iter().any(|error| error.path == *path)
+    }
+
+    /// Forgets what the words found at a path and below: upstream stops before it looks there.
+    pub fn drop_below(&mut self, path: &Path) {
+        self.declared.retain(|error| !is_at_or_below(&error.path, path));
     }
 
     fn say(&mut self, is_wanted: impl Fn(&Path) -> bool) {

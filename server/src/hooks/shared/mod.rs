@@ -1,5 +1,6 @@
 //! What several kinds have in common.
 
+pub mod amounts;
 pub mod cells;
 pub mod diff;
 pub mod faults;
@@ -8,6 +9,9 @@ pub mod keys;
 pub mod node_selector;
 pub mod pod_spec;
 pub mod ports;
+pub mod quoting;
+pub mod references;
 pub mod resources;
 pub mod storage;
+pub mod storage_driver;
 pub mod webhook_client;

@@ -15,6 +15,14 @@ pub struct SelectorLeniency {
     pub unknown_operators: bool,
 }
 
+impl SelectorLeniency {
+    /// What an update lets pass: values that no label can have, where the old selector has faults.
+    pub fn of_old(selector: Option<&Value>) -> Self {
+        let faults = validate_label_selector(selector, Self::default(), &Path::default());
+        Self { invalid_values: !faults.is_empty(), ..Self::default() }
+    }
+}
+
 /// The faults of a `LabelSelector` object; none where there is no object.
 pub fn validate_label_selector(
     selector: Option<&Value>,

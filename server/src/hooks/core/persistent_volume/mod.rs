@@ -9,6 +9,8 @@ use apiwright_registry::hooks::WriteContext;
 
 use crate::hooks::shared::cells;
 
+pub use validate::inline_faults;
+
 /// The hooks of `PersistentVolumes`.
 #[derive(Debug)]
 pub struct PersistentVolume;

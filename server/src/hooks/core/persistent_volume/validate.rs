@@ -97,6 +97,33 @@ pub(super) fn volume(object: &Value, errors: &mut ErrorList) {
     }
 }
 
+/// The faults of a volume that an attachment brings along: most of it is not the attachment's to say.
+pub fn inline_faults(spec: &Value, path: &Path, errors: &mut ErrorList) {
+    let forbid = |member: &str, errors: &mut ErrorList| {
+        let is_set = match spec.get(member) {
+            Some(Value::String(text)) => !text.is_empty(),
+            Some(value) => !value.is_null(),
+            None => false,
+        };
+        if is_set {
+            errors.forbidden(path.child(member), "may not be specified in the context of inline volumes");
+        }
+    };
+    forbid("claimRef", errors);
+    forbid("capacity", errors);
+    if spec.get("csi").is_none() {
+        errors.required(path.child("csi"), "has to be specified in the context of inline volumes");
+    }
+    storage::mode_faults(spec, "", path, errors);
+    for member in ["persistentVolumeReclaimPolicy", "nodeAffinity"] {
+        forbid(member, errors);
+    }
+    sources(spec, path, errors);
+    for member in ["storageClassName", "volumeMode"] {
+        forbid(member, errors);
+    }
+}
+
 /// The faults of an update: those of any volume, and what may not change.
 pub(super) fn update(object: &Value, old: &Value, errors: &mut ErrorList) {
     volume(object, errors);

@@ -23,7 +23,7 @@ use apiwright_json::Value;
 use super::cells;
 
 pub use defaults::{list_mut, set_defaults};
-pub use requirements::request_above_limit;
+pub use requirements::{limits, request_above_limit};
 pub use scheduling::tolerations;
 pub use template::{Template, restart_always};
 pub use validate::{Owner, faults};

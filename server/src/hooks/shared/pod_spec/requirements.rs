@@ -22,6 +22,12 @@ pub(super) fn container(context: &Context<'_>, container: &Value, path: &Path, o
     claims::used(requirements, &context.claims, &path.child("claims"), out);
 }
 
+/// The faults of amounts as of a container that gets no more than them.
+pub fn limits(amounts: &Value, path: &Path, out: &mut Faults<'_>) {
+    let requirements = Object::from_iter([("limits", amounts.clone())]);
+    self::amounts(&requirements.into(), path, resources::container_name_faults, out);
+}
+
 /// The faults of a pod's own requirements.
 pub(super) fn pod_level(context: &Context<'_>, path: &Path, out: &mut Faults<'_>) {
     let Some(requirements) = context.spec.get("resources") else { return };

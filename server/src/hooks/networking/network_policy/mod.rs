@@ -1,7 +1,12 @@
 //! NetworkPolicies.
 
+mod validate;
+
 use apiwright_json::Value;
+use apiwright_meta::ErrorList;
+use apiwright_meta::address::warn_of_cidr;
 use apiwright_registry::Hooks;
+use apiwright_registry::hooks::WriteContext;
 
 use crate::hooks::shared::cells;
 
@@ -22,6 +27,24 @@ impl Hooks for NetworkPolicy {
             }
             spec.insert("policyTypes", types);
         }
+    }
+
+    fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
+        validate::policy(object, None, errors);
+    }
+
+    fn validate_update(
+        &self,
+        _context: WriteContext<'_>,
+        object: &Value,
+        old: &Value,
+        errors: &mut ErrorList,
+    ) {
+        validate::policy(object, Some(old), errors);
+    }
+
+    fn warnings(&self, object: &Value, _old: Option<&Value>) -> Vec<String> {
+        validate::blocks(object).iter().flat_map(|(path, cidr)| warn_of_cidr(path, cidr)).collect()
     }
 
     fn cell(&self, column: &str, object: &Value) -> Value {

@@ -1,0 +1,5 @@
+//! The node.k8s.io group.
+
+mod runtime_class;
+
+pub use runtime_class::RuntimeClass;

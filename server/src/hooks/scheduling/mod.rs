@@ -1,0 +1,5 @@
+//! The scheduling.k8s.io group.
+
+mod priority_class;
+
+pub use priority_class::PriorityClass;
