@@ -64,8 +64,9 @@ pub(super) fn v2_to_v1(object: &mut Value) {
     if let Some(Value::Array(metrics)) = status.remove("currentMetrics").filter(|metrics| !is_empty(metrics))
     {
         let percent = metrics.iter().filter(|metric| metric.text_at(&["resource", "name"]) == "cpu");
-        let percent = percent.filter_map(|metric| metric.at(&["resource", "current", "averageUtilization"]));
-        if let Some(percent) = percent.last() {
+        let mut percent =
+            percent.filter_map(|metric| metric.at(&["resource", "current", "averageUtilization"]));
+        if let Some(percent) = percent.next_back() {
             status.insert("currentCPUUtilizationPercentage", percent.clone());
         }
         kept.push((CURRENT_METRICS, to_string(&metrics::flat(&metrics, Side::Status))));
