@@ -21,6 +21,7 @@ pub mod lower;
 pub mod parse;
 pub mod render;
 pub mod spec;
+pub mod table;
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,11 @@
 //! What the specs say, word for word, each value with its place. Nothing is resolved yet.
 
+mod controller;
+
 use crate::diagnostic::{Place, Spanned};
 use crate::parse::yaml::Node;
+
+pub use controller::{Controller, Example, Fact, KeyFrom, Reconciler, Rule as DecisionRule, Watch};
 
 /// All specs.
 #[derive(Debug, Default)]
@@ -10,6 +14,8 @@ pub struct Spec {
     pub groups: Vec<Group>,
     /// `chain.yaml`.
     pub chain: Option<Chain>,
+    /// `controllers/*.yaml`, in the order of file names.
+    pub controllers: Vec<Controller>,
     /// `bootstrap/*.yaml`, in the order of file names.
     pub bootstrap: Vec<Bootstrap>,
 }

@@ -99,6 +99,11 @@ impl Stores {
     pub fn get(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Store>> {
         self.0.get(&(group.to_owned(), version.to_owned(), plural.to_owned())).cloned()
     }
+
+    /// All of them, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Store>> {
+        self.0.values()
+    }
 }
 
 /// Assembles the chain.

@@ -13,6 +13,7 @@ use apiwright_auth::{
     Authentication, Authority, Authorization, Mode, Rbac, RequestHeader, ServiceAccounts, TokenAuthenticator,
     TokenFile,
 };
+use apiwright_controllers::select;
 use apiwright_filters::Cors;
 use apiwright_registry::catalogue::{Catalogue, Version};
 use apiwright_storage::Storage;
@@ -21,6 +22,7 @@ use apiwright_transport::{Certificates, KeyPair, Tls};
 
 use crate::flags::Flags;
 use crate::flags::values::{AuthorizationMode, Switch};
+use crate::generated::CONTROLLERS;
 use crate::pki::{self, Pki};
 use crate::storage;
 
@@ -82,7 +84,7 @@ impl Config {
         let tls = Tls::new(certificates.load()?, &client_authority.certificates())
             .map_err(|error| format!("cannot use the serving certificate: {error}"))?;
         check_proxy_client(&flags)?;
-        check_controllers(&flags)?;
+        select::check(&flags.controllers, CONTROLLERS).map_err(|why| format!("--controllers: {why}"))?;
         let cors = match flags.cors_allowed_origins.as_slice() {
             [] => None,
             origins => Some(Cors::new(origins).map_err(|why| format!("--cors-allowed-origins: {why}"))?),
@@ -226,14 +228,6 @@ fn own_names(flags: &Flags) -> (Vec<String>, Vec<IpAddr>) {
         }
     }
     (names, addresses)
-}
-
-/// No controller can be chosen by name: there is none yet.
-fn check_controllers(flags: &Flags) -> Result<(), String> {
-    let named = flags.controllers.iter().find(|name| !matches!(name.as_str(), "*" | "-*"));
-    named.map_or(Ok(()), |name| {
-        Err(format!("--controllers={name}: this server runs no controller of that name"))
-    })
 }
 
 /// The certificate for calls to aggregated API servers is checked now, not at the first call.

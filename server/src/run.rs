@@ -11,6 +11,7 @@ use apiwright_admission::Tolerations;
 use apiwright_auth::Rbac;
 use apiwright_auth::rbac::Escalation;
 use apiwright_chain::{Drain, Drainer, drain};
+use apiwright_controllers::Resources;
 use apiwright_filters::{Flows, Metrics, Stack};
 use apiwright_storage::Storage;
 use apiwright_transport::Listener;
@@ -21,11 +22,13 @@ use crate::acts::Acts;
 use crate::bootstrap::{self, Placeholders};
 use crate::chain::{self, Parts, Stores};
 use crate::config::Config;
+use crate::controllers;
 use crate::generated::{BOOTSTRAP, CHAIN, catalogue};
 use crate::issuer::IssuerPages;
 use crate::kubeconfig;
 use crate::pki::Pki;
 use crate::probes::{self, Progress};
+use crate::resources::AllResources;
 use crate::services::{Ranges, Services};
 use crate::snapshot::SnapshotPage;
 use crate::storage;
@@ -96,9 +99,11 @@ pub async fn run(config: Config) -> Result<(), String> {
         ],
     })?;
     let definitions = assembled.definitions();
+    let resources: Arc<dyn Resources> =
+        Arc::new(AllResources::new(assembled.stores.clone(), Arc::clone(&assembled.custom)));
     let server = assembled.server.prepare();
     let stack = Stack::new(
-        filters(&config, authentication, authorizer, &views, metrics, drain.clone()),
+        filters(&config, authentication, authorizer, &views, Arc::clone(&metrics), drain.clone()),
         server.head(),
     );
 
@@ -114,6 +119,14 @@ pub async fn run(config: Config) -> Result<(), String> {
         definitions.load().await.map_err(|why| format!("cannot read definitions: {why}"))?;
         tokio::spawn(definitions.follow(drain.clone()));
     }
+    let controllers = controllers::Parts {
+        storage: Arc::clone(&storage),
+        stores: assembled.stores,
+        resources,
+        selection: config.flags.controllers.clone(),
+    };
+    let running = controllers::start(controllers, drain.clone())?;
+    metrics.include(Arc::new(move |out: &mut String| running.render_metrics(out)));
     tokio::spawn(async move {
         for outcome in [services.mark_ready().await, services.repair().await] {
             if let Err(why) = outcome {

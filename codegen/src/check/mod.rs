@@ -1,6 +1,8 @@
 //! The rules that specs keep. One file per rule; each looks at everything and reports every fault
 //! it finds, so that one build shows them all. What passes can be lowered without looking back.
 
+mod controllers;
+pub(crate) mod decisions;
 mod default_literal;
 mod duplicate_tag;
 mod hooks;
@@ -20,7 +22,7 @@ use crate::spec::Spec;
 /// Reports every fault.
 pub fn check(spec: &Spec, problems: &mut Diagnostics) {
     let index = Index::of(spec);
-    let rules: [fn(&Index<'_>, &mut Diagnostics); 10] = [
+    let rules: [fn(&Index<'_>, &mut Diagnostics); 12] = [
         unknown_type::check,
         unknown_field::check,
         duplicate_tag::check,
@@ -31,6 +33,8 @@ pub fn check(spec: &Spec, problems: &mut Diagnostics) {
         short_names::check,
         storage::check,
         hooks::check,
+        controllers::check,
+        decisions::check,
     ];
     for rule in rules {
         rule(&index, problems);

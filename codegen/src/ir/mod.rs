@@ -2,8 +2,11 @@
 //!
 //! No places, no tokens. What rendering needs to know beyond its own artefact is here by value.
 
+mod controller;
 mod resource;
 mod types;
+
+pub use controller::{Controller, Example, Fact, KeyFrom, Outcome, Watch};
 
 pub use resource::{
     Cell, Column, Conversion, Does, Names, Part, Resource, Selectable, Storage, Strategy, Subresource, Verb,
@@ -19,6 +22,8 @@ pub struct Ir {
     pub values: Vec<(String, String)>,
     /// The delegation chain; `None` where the specs have none.
     pub chain: Option<Chain>,
+    /// The controllers, by name.
+    pub controllers: Vec<Controller>,
     /// What a server starts with.
     pub bootstrap: Vec<BootstrapObject>,
 }

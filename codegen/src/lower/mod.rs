@@ -2,6 +2,7 @@
 //! descriptions filled in. The specs passed every check, so nothing here can fail.
 
 mod chain;
+mod controllers;
 mod lists;
 mod names;
 mod resources;
@@ -32,7 +33,13 @@ pub fn lower(spec: &Spec, descriptions: &Descriptions) -> Ir {
         .collect();
     groups.sort_by(|a, b| b.priority.cmp(&a.priority).then_with(|| a.name.cmp(&b.name)));
     let values = values::described(&groups, descriptions);
-    Ir { groups, values, chain: spec.chain.as_ref().map(chain::chain), bootstrap: chain::bootstrap(spec) }
+    Ir {
+        groups,
+        values,
+        chain: spec.chain.as_ref().map(chain::chain),
+        controllers: spec.controllers.iter().map(controllers::lower).collect(),
+        bootstrap: chain::bootstrap(spec),
+    }
 }
 
 /// What lowering looks things up in.

@@ -1,11 +1,11 @@
 //! YAML to values that know where they were written.
 //!
 //! One file per kind of spec; what a spec may say is what its reader asks for. A new kind of spec
-//! (controllers, the chain, bootstrap objects) is a reader here, a field of [`Spec`], and its own
-//! checks, lowering and rendering.
+//! is a reader here, a field of [`Spec`], and its own checks, lowering and rendering.
 
 mod bootstrap;
 mod chain;
+mod controllers;
 mod group;
 mod names;
 pub(crate) use names::built_in_names;
@@ -35,8 +35,9 @@ pub fn read(api_specs: &Path, problems: &mut Diagnostics) -> Parsed {
     let groups =
         files.folders("groups").into_iter().filter_map(|folder| group::read(&folder, &mut files)).collect();
     let chain = chain::read(&mut files);
+    let controllers = controllers::read(&mut files);
     let bootstrap = bootstrap::read(&mut files);
-    Parsed { spec: Spec { groups, chain, bootstrap }, sources: files.sources }
+    Parsed { spec: Spec { groups, chain, controllers, bootstrap }, sources: files.sources }
 }
 
 /// The folder of the specs, and what was read of it.

@@ -1,10 +1,12 @@
 //! IR to Rust. One file per artefact: the types and the resources of each version, the catalogue
 //! over them, and the module that holds them together.
 //!
-//! Generated code is data: statics of the tables that the library crates define.
+//! Generated code is data: statics of the tables that the library crates define. Controllers' decisions
+//! are code, so that the compiler proves them complete.
 
 mod catalogue;
 mod chain;
+mod controllers;
 mod format;
 mod modules;
 mod resources;
@@ -25,6 +27,9 @@ pub fn render(ir: &Ir) -> Vec<(String, String)> {
         if !version.resources.is_empty() {
             files.push((format!("resources/{}.rs", version.module), resources::render(version)));
         }
+    }
+    for controller in &ir.controllers {
+        files.push((format!("controllers/{}.rs", controller.module), controllers::render(controller)));
     }
     files
 }

@@ -4,8 +4,8 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::ir::{Ir, Version};
-use crate::render::format;
 use crate::render::words::ident;
+use crate::render::{controllers, format};
 
 /// The modules of types and resources.
 pub(super) fn render(ir: &Ir) -> String {
@@ -15,7 +15,7 @@ pub(super) fn render(ir: &Ir) -> String {
         .iter()
         .filter(|version| !version.resources.is_empty())
         .map(|version| module("resources", version));
-    format::file([
+    let items = [
         quote! {
             /// The types, by group and version.
             pub mod types { #(#types)* }
@@ -26,7 +26,8 @@ pub(super) fn render(ir: &Ir) -> String {
         },
         quote!(include!("catalogue.rs");),
         quote!(include!("chain.rs");),
-    ])
+    ];
+    format::file(items.into_iter().chain(controllers::modules(ir)))
 }
 
 fn module(of: &str, version: &Version) -> TokenStream {

@@ -23,7 +23,7 @@ pub(crate) struct Cleanup {
     /// Tells it from the next one of that name.
     pub(crate) uid: String,
     /// Its objects; `None` where it was never established.
-    pub(crate) objects: Option<Store>,
+    pub(crate) objects: Option<Arc<Store>>,
 }
 
 impl Cleanup {

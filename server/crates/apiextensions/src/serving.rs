@@ -44,11 +44,12 @@ pub(crate) struct Serving {
     storage: Arc<dyn Storage>,
     shared: Arc<Shared>,
     built: OnceLock<Result<Vec<Arc<ResourceServer>>, String>>,
+    stored: OnceLock<Option<Arc<Store>>>,
 }
 
 impl Serving {
     pub(crate) fn new(definition: Definition, storage: Arc<dyn Storage>, shared: Arc<Shared>) -> Self {
-        Self { definition, storage, shared, built: OnceLock::new() }
+        Self { definition, storage, shared, built: OnceLock::new(), stored: OnceLock::new() }
     }
 
     /// Whether this is how a definition is to be served.
@@ -86,11 +87,20 @@ impl Serving {
     }
 
     /// The objects as they are stored, of whatever shape.
-    pub(crate) fn stored(&self) -> Option<Store> {
-        let version = self.definition.storage_version()?;
-        let resource = self.resource(version, Ref::Shared(Arc::new(anything())));
-        let storage = StorageSpec { conversion: Conversion::Same, ..resource.storage.clone() };
-        Some(Store::new(Arc::new(Resource { storage, ..resource }), Arc::clone(&self.storage)))
+    pub(crate) fn stored(&self) -> Option<Arc<Store>> {
+        let store = self.stored.get_or_init(|| {
+            let version = self.definition.storage_version()?;
+            let resource = self.resource(version, Ref::Shared(Arc::new(anything())));
+            let storage = StorageSpec { conversion: Conversion::Same, ..resource.storage.clone() };
+            let resource = Arc::new(Resource { storage, ..resource });
+            Some(Arc::new(Store::new(resource, Arc::clone(&self.storage))))
+        });
+        store.clone()
+    }
+
+    /// The kind of its objects.
+    pub(crate) fn kind(&self) -> &str {
+        &self.definition.accepted.kind
     }
 
     fn build(&self) -> Result<Vec<Arc<ResourceServer>>, String> {

@@ -9,7 +9,7 @@ use apiwright_chain::RequestInfo;
 use apiwright_discovery::{Discovery, Freshness, Source};
 use apiwright_endpoints::{ResourceServer, Shared};
 use apiwright_openapi::OpenApi;
-use apiwright_registry::Resource;
+use apiwright_registry::{Resource, Store};
 use apiwright_storage::Storage;
 use arc_swap::ArcSwap;
 use imbl::{HashMap, OrdMap};
@@ -55,6 +55,30 @@ impl CustomResources {
             Ok(server) => server.owns(info).then(|| Ok(Arc::clone(server))),
             Err(why) => Some(Err(why.to_owned())),
         }
+    }
+
+    /// The objects of a definition as they are stored, of whatever version and shape.
+    pub fn stored(&self, group: &str, plural: &str) -> Option<Arc<Store>> {
+        self.serving(group, plural)?.stored()
+    }
+
+    /// The same, of all definitions, by group and plural.
+    pub fn all_stored(&self) -> Vec<Arc<Store>> {
+        let all = self.served.load();
+        let mut groups: Vec<_> = all.iter().collect();
+        groups.sort_by_key(|(group, _)| *group);
+        groups
+            .into_iter()
+            .flat_map(|(_, of_group)| of_group.values())
+            .filter_map(|one| one.stored())
+            .collect()
+    }
+
+    /// The same, of the definition that serves a kind.
+    pub fn stored_kind(&self, group: &str, version: &str, kind: &str) -> Option<Arc<Store>> {
+        let all = self.served.load();
+        let mut of_group = all.get(group)?.values();
+        of_group.find(|one| one.kind() == kind && one.versions().any(|name| name == version))?.stored()
     }
 
     /// How a definition is served, where it is.

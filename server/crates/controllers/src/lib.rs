@@ -1,7 +1,40 @@
-//! What controllers are made of: the facts that their decision tables decide on.
+//! What controllers are made of: facts and decisions, queues, informers, the loop.
 //!
-//! Position: above `admission`, below everything that speaks HTTP.
+//! Position: above `registry`, below everything that speaks HTTP. A controller's spec and decision
+//! are generated; what it observes and does is a [`Reconcile`] made of Rust and the generated half.
+//!
+//! ```text
+//! storage --one watch, in order--> Informers --keys--> Queue --workers--> observe -> decide -> act
+//! ```
+//!
+//! Invariant: a key is worked on by one worker at a time; what fails is tried again, later each time;
+//! an idle controller costs nothing.
 
+mod backoff;
+mod cache;
+mod change;
+mod controllers;
+pub mod explain;
 pub mod fact;
+mod informers;
+pub mod metrics;
+mod queue;
+mod reconcile;
+mod resources;
+pub mod select;
+mod spec;
+mod worker;
+mod writer;
 
+pub use apiwright_meta::status::Result;
+pub use cache::Cache;
+pub use change::Change;
+pub use controllers::{Controllers, Running};
 pub use fact::{Fact, Facts};
+pub use futures::future::BoxFuture;
+pub use informers::{Handler, Informers};
+pub use queue::{Key, Queue};
+pub use reconcile::{Next, Reconcile, Standing, log_decision};
+pub use resources::Resources;
+pub use spec::{ControllerSpec, FactSpec, KeyFrom, OutcomeSpec, ResourceName, RuleSpec, WatchSpec};
+pub use writer::{Unchecked, Writer};

@@ -32,6 +32,12 @@ pub trait Source: Send + Sync + 'static {
     fn render(&self, out: &mut String);
 }
 
+impl<F: Fn(&mut String) + Send + Sync + 'static> Source for F {
+    fn render(&self, out: &mut String) {
+        self(out);
+    }
+}
+
 /// Everything that is counted.
 #[derive(Default)]
 pub struct Metrics {

@@ -10,7 +10,7 @@ use crate::store::Store;
 
 impl Store {
     /// The prefix of all keys in a namespace; of all keys where it is empty.
-    pub(crate) fn key_prefix(&self, namespace: &str) -> String {
+    pub fn key_prefix(&self, namespace: &str) -> String {
         let prefix = &*self.resource.storage.prefix;
         if namespace.is_empty() || self.resource.scope == Scope::Cluster {
             format!("/registry/{prefix}/")
@@ -19,8 +19,11 @@ impl Store {
         }
     }
 
-    /// The key of one object.
-    pub(crate) fn key(&self, namespace: &str, name: &str) -> Result<Key> {
+    /// The key of one object; `namespace` is empty for cluster-scoped ones.
+    ///
+    /// # Errors
+    /// 400 where there can be no such object.
+    pub fn key(&self, namespace: &str, name: &str) -> Result<Key> {
         if self.resource.scope == Scope::Namespaced && namespace.is_empty() {
             return Err(Status::bad_request("Namespace parameter required."));
         }

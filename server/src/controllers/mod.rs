@@ -1,0 +1,80 @@
+//! The controllers: what each observes and does. What it decides is in `api-specs/controllers`.
+
+mod namespace;
+
+use std::sync::Arc;
+
+use apiwright_chain::Drain;
+use apiwright_controllers::{ControllerSpec, Controllers, Informers, Reconcile, Resources, Running, select};
+use apiwright_storage::Storage;
+use tokio::sync::watch;
+
+use crate::chain::Stores;
+use crate::generated::controllers::namespace_controller;
+use namespace::Namespaces;
+
+/// What controllers work with.
+pub struct Parts {
+    /// Where objects are.
+    pub storage: Arc<dyn Storage>,
+    /// The stores of what is built in.
+    pub stores: Stores,
+    /// Everything that is stored.
+    pub resources: Arc<dyn Resources>,
+    /// `--controllers`.
+    pub selection: Vec<String>,
+}
+
+/// Starts the controllers that are selected.
+///
+/// # Errors
+/// Where what they need is not served.
+pub fn start(parts: Parts, drain: Drain) -> Result<Running, String> {
+    let informers = Informers::new(Arc::clone(&parts.storage), Arc::clone(&parts.resources));
+    let mut assembly = Assembly { controllers: Controllers::new(informers), parts: &parts };
+    assembly.add(&namespace_controller::SPEC, |parts| {
+        let namespaces = parts.store("", "v1", "namespaces")?;
+        Ok(namespace_controller::Reconciler(Namespaces::new(namespaces, Arc::clone(&parts.resources))))
+    })?;
+    let (leads, may_lead) = watch::channel(true);
+    let mut ends = drain.clone();
+    tokio::spawn(async move {
+        ends.begun().await;
+        drop(leads);
+    });
+    Ok(assembly.controllers.start(may_lead, drain))
+}
+
+struct Assembly<'a> {
+    controllers: Controllers,
+    parts: &'a Parts,
+}
+
+impl Assembly<'_> {
+    /// Makes and adds a controller, where it is selected.
+    fn add<R: Reconcile>(
+        &mut self,
+        spec: &ControllerSpec,
+        make: impl FnOnce(&Parts) -> Result<R, String>,
+    ) -> Result<(), String> {
+        if select::is_enabled(spec, &self.parts.selection) {
+            let controller = make(self.parts)?;
+            let stores =
+                |group: &str, version: &str, plural: &str| self.parts.stores.get(group, version, plural);
+            self.controllers.add(controller, &stores);
+        }
+        Ok(())
+    }
+}
+
+impl Parts {
+    fn store(
+        &self,
+        group: &str,
+        version: &str,
+        plural: &str,
+    ) -> Result<Arc<apiwright_registry::Store>, String> {
+        let found = self.stores.get(group, version, plural);
+        found.ok_or_else(|| format!("a controller needs {plural}, which --runtime-config switches off"))
+    }
+}

@@ -1,0 +1,81 @@
+//! What is in a namespace.
+
+use std::sync::Arc;
+
+use apiwright_controllers::{Resources, Result, Unchecked};
+use apiwright_registry::resource::Scope;
+use apiwright_registry::store::{DeleteOptions, Freshness, Paging, Propagation, Selection};
+use apiwright_registry::{Resource, Store, Verb};
+use apiwright_storage::Entry;
+
+use super::WRITER;
+
+/// A part of what is in a namespace: pods go before what they use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Pods,
+    Others,
+}
+
+/// What is in a namespace, by resource; resources without objects are left out.
+#[derive(Default)]
+pub(super) struct Content {
+    namespace: String,
+    pub(super) kinds: Vec<(Arc<Store>, Vec<Arc<Entry>>)>,
+}
+
+impl Content {
+    /// Looks through everything that lives in namespaces.
+    pub(super) async fn read(resources: &Arc<dyn Resources>, namespace: &str) -> Result<Self> {
+        let mut kinds = Vec::new();
+        let selection = Selection { namespace: namespace.to_owned(), ..Selection::default() };
+        for store in resources.all().into_iter().filter(|store| is_content(&store.resource)) {
+            let list = store.list(&selection, Freshness::Latest, &Paging::default()).await?;
+            if !list.entries.is_empty() {
+                kinds.push((store, list.entries));
+            }
+        }
+        Ok(Self { namespace: namespace.to_owned(), kinds })
+    }
+
+    /// Whether all of a part is being deleted; `None` where there is nothing.
+    pub(super) fn is_going(&self, part: Part) -> Option<bool> {
+        let mut entries = self
+            .part(part)
+            .flat_map(|(store, entries)| entries.iter().map(move |entry| store.facts(entry).deleting))
+            .peekable();
+        entries.peek()?;
+        Some(entries.all(|deleting| deleting))
+    }
+
+    /// Deletes a part.
+    ///
+    /// # Errors
+    /// What was said about resources that could not be deleted; the others are.
+    pub(super) async fn delete(&self, part: Part) -> Result<(), Vec<String>> {
+        let mut failures = Vec::new();
+        let options =
+            DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
+        let selection = Selection { namespace: self.namespace.clone(), ..Selection::default() };
+        for (store, _) in self.part(part) {
+            let (write, all) = (WRITER.options(""), Paging::default());
+            let deleted = store
+                .delete_collection(&write, &selection, Freshness::Latest, &all, &options, &Unchecked)
+                .await;
+            if let Err(why) = deleted {
+                failures.push(why.message.clone());
+            }
+        }
+        if failures.is_empty() { Ok(()) } else { Err(failures) }
+    }
+
+    fn part(&self, part: Part) -> impl Iterator<Item = &(Arc<Store>, Vec<Arc<Entry>>)> {
+        let is_pods = |resource: &Resource| resource.group.is_empty() && &*resource.plural == "pods";
+        self.kinds.iter().filter(move |(store, _)| is_pods(&store.resource) == (part == Part::Pods))
+    }
+}
+
+/// What a namespace takes along: all that lives in it and can be deleted.
+fn is_content(resource: &Resource) -> bool {
+    resource.scope == Scope::Namespaced && resource.allows(Verb::Delete) && resource.allows(Verb::List)
+}
