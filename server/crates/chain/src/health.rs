@@ -282,7 +282,7 @@ mod tests {
                     assert_eq!(response.headers()[http::header::CONTENT_TYPE], PLAIN);
                     let code = response.status().as_u16();
                     let Body::Full(body) = response.into_body() else { panic!("not at once") };
-                    Some((code, String::from_utf8(body.to_vec()).unwrap()))
+                    Some((code, String::from_utf8(bytes::Bytes::from(body).to_vec()).unwrap()))
                 }
             };
             assert_eq!(found.as_ref().map(|(code, text)| (*code, text.as_str())), expected, "{address}");

@@ -11,12 +11,13 @@ mod writer;
 
 use std::sync::Arc;
 
-use apiwright_chain::{Form, Media, Response, respond};
+use apiwright_chain::{Form, Media, Piece, Response, Rope, respond};
 use apiwright_json::Value;
 use apiwright_meta::Status;
 use apiwright_meta::status::Result;
-use apiwright_registry::ListPage;
+use apiwright_registry::{ListPage, Sink};
 use apiwright_storage::Entry;
+use bytes::{Buf, Bytes};
 
 use crate::call::Call;
 use crate::negotiate::{ConvertTo, Output};
@@ -40,12 +41,12 @@ pub(crate) fn object(
     let writer = Writer::new(call, target, output)?;
     writer.check(ConvertTo::PartialObjectMetadataList)?;
     let presented = target.store().present(entry)?;
-    let mut out = Vec::new();
+    let mut out = Rope::default();
     writer.write_single(&presented, entry.mod_revision, true, &mut out)?;
     if output.form.media == Media::Protobuf {
-        return Ok(finish(call, code, output.form, out));
+        return Ok(finish(call, code, output.form, out.into()));
     }
-    out.push(b'\n');
+    out.text().push(b'\n');
     json_answer(call, code, output.form, out)
 }
 
@@ -69,7 +70,7 @@ pub(crate) fn value(
         }
     };
     if output.form.media == Media::Protobuf {
-        return Ok(finish(call, code, output.form, out));
+        return Ok(finish(call, code, output.form, out.into()));
     }
     json_answer(call, code, output.form, out)
 }
@@ -87,22 +88,23 @@ fn json_line(value: &Value) -> Vec<u8> {
 }
 
 /// JSON, a line of its own, as an answer in any text form.
-fn json_answer(call: &Call, code: u16, form: Form, json: Vec<u8>) -> Result<Response> {
+fn json_answer(call: &Call, code: u16, form: Form, json: impl Into<Piece>) -> Result<Response> {
+    let json = json.into();
     let body = match form {
         Form { media: Media::Json, pretty: false } => json,
         form => {
-            let (value, _) =
-                apiwright_json::decode(&json).map_err(|error| Status::internal(error.message))?;
-            respond::encode_value(form, &value)
+            let (value, _) = apiwright_json::decode(&Bytes::from(json))
+                .map_err(|error| Status::internal(error.message))?;
+            respond::encode_value(form, &value).into()
         }
     };
     Ok(finish(call, code, form, body))
 }
 
 /// A whole body as an answer, compressed where it is long and the client can read that.
-fn finish(call: &Call, code: u16, form: Form, body: Vec<u8>) -> Response {
-    if body.len() > gzip::LONG_BYTES && gzip::accepted(&call.head) {
-        return gzip::mark(respond::bytes(code, form.media.mime(), gzip::whole(&body)));
+fn finish(call: &Call, code: u16, form: Form, body: Piece) -> Response {
+    if body.remaining() > gzip::LONG_BYTES && gzip::accepted(&call.head) {
+        return gzip::mark(respond::bytes(code, form.media.mime(), gzip::whole(body)));
     }
     respond::bytes(code, form.media.mime(), body)
 }

@@ -1,6 +1,7 @@
 //! A server of two small resources over memory, asked as a client asks.
 
 use apiwright_json::Value;
+use bytes::Bytes;
 use futures::StreamExt;
 use http_body_util::BodyExt;
 
@@ -265,7 +266,7 @@ async fn a_last_bookmark_comes_before_the_end_of_a_watch() {
     let mut text = String::new();
     while let Some(frame) = frames.next().await {
         let frame = frame.expect("no error");
-        text.push_str(&String::from_utf8_lossy(frame.data_ref().expect("data")));
+        text.push_str(&String::from_utf8_lossy(&Bytes::from(frame.into_data().expect("data"))));
     }
     let last = text.lines().last().unwrap_or_default();
     assert!(last.contains(r#""type":"BOOKMARK""#), "{text}");
@@ -283,12 +284,12 @@ async fn watches_stream_until_the_drain() {
     let until = |events: usize| move |text: &String| text.lines().count() < events;
     while until(2)(&text) {
         let frame = frames.next().await.expect("a frame").expect("no error");
-        text.push_str(&String::from_utf8_lossy(frame.data_ref().expect("data")));
+        text.push_str(&String::from_utf8_lossy(&Bytes::from(frame.into_data().expect("data"))));
     }
     server.json("DELETE", "/namespaces/ns/things/a", "").await;
     while until(3)(&text) {
         let frame = frames.next().await.expect("a frame").expect("no error");
-        text.push_str(&String::from_utf8_lossy(frame.data_ref().expect("data")));
+        text.push_str(&String::from_utf8_lossy(&Bytes::from(frame.into_data().expect("data"))));
     }
     let events: Vec<Value> =
         text.lines().map(|line| apiwright_json::decode(line.as_bytes()).expect("JSON").0).collect();

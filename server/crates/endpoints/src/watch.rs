@@ -8,10 +8,10 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::time::Duration;
 
-use apiwright_chain::{Body, Drain, Media, Response, respond};
+use apiwright_chain::{Body, Media, Response, Rope, respond};
 use apiwright_meta::status::Result;
 use apiwright_registry::{Selection, WatchOptions, WatchStream};
-use bytes::Bytes;
+use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, stream};
 use tokio::time::Instant;
 
@@ -24,6 +24,8 @@ use frame::Frames;
 
 /// Events that are ready together are sent together, up to about this length.
 const PIECE_BYTES: usize = 64 * 1024;
+/// The same for HTTP/1.1, where up to 16 pieces wait for a client that does not read.
+const HTTP1_PIECE_BYTES: usize = 16 * 1024;
 
 /// Streams what becomes of the objects of a selection.
 pub(crate) async fn watch(
@@ -42,12 +44,25 @@ pub(crate) async fn watch(
     let events = target.store().watch(selection, watching).await?;
     let output = negotiate::stream_output(&call.head, target.server.flavour)?;
     let frames = Frames::new(call, target, output)?;
-    let body = pieces(events, frames, until, target.server.shared.drain.clone());
+    let mut drain = target.server.shared.drain.clone();
+    let until = Box::pin(async move {
+        tokio::select! {
+            () = drain.begun() => {}
+            () = tokio::time::sleep_until(until) => {}
+        }
+    });
+    let is_http2 = call.head.version == http::Version::HTTP_2;
+    let piece_bytes = if is_http2 { PIECE_BYTES } else { HTTP1_PIECE_BYTES };
+    let state = State { events, frames, until, piece_bytes, over: false };
+    let body = stream::unfold(state, |mut state| async move {
+        let piece = state.next().await?;
+        Some((Ok(piece.into()), state))
+    });
     let mime = match output.form.media {
         Media::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
         Media::Json | Media::Yaml => Media::Json.mime(),
     };
-    Ok(respond::bytes(200, mime, Body::Stream(body)))
+    Ok(respond::bytes(200, mime, Body::Stream(body.boxed())))
 }
 
 /// How long a watch lasts: as the client says, else once to twice the shortest, so that clients
@@ -66,38 +81,28 @@ fn timeout(seconds: Option<i64>, shortest: Duration) -> Duration {
 struct State {
     events: WatchStream,
     frames: Frames,
-    until: Instant,
-    drain: Drain,
+    /// Ready when time is up or the server drains.
+    until: BoxFuture<'static, ()>,
+    piece_bytes: usize,
     over: bool,
-}
-
-fn pieces(
-    events: WatchStream,
-    frames: Frames,
-    until: Instant,
-    drain: Drain,
-) -> stream::BoxStream<'static, std::io::Result<Bytes>> {
-    let state = State { events, frames, until, drain, over: false };
-    stream::unfold(state, |mut state| async move {
-        let piece = state.next().await?;
-        Some((Ok(Bytes::from(piece)), state))
-    })
-    .boxed()
 }
 
 impl State {
     /// The next frames, at least one; `None` at the end.
-    async fn next(&mut self) -> Option<Vec<u8>> {
+    async fn next(&mut self) -> Option<Rope> {
         while !self.over {
             let event = tokio::select! {
                 biased;
-                () = self.drain.begun() => None,
-                () = tokio::time::sleep_until(self.until) => None,
+                () = &mut self.until => None,
                 event = self.events.next() => event,
-            }?;
-            let mut out = Vec::new();
+            };
+            let Some(event) = event else {
+                self.over = true;
+                return None;
+            };
+            let mut out = Rope::default();
             self.over = self.frames.write(event, &mut out);
-            while !self.over && out.len() < PIECE_BYTES {
+            while !self.over && out.len() < self.piece_bytes {
                 let Some(Some(event)) = self.events.next().now_or_never() else { break };
                 self.over = self.frames.write(event, &mut out);
             }

@@ -5,12 +5,10 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 use std::{io, mem};
 
-use apiwright_chain::{Body, Query, Response, respond};
+use apiwright_chain::{Body, Piece, Pieces, Query, Response, respond};
 use apiwright_meta::Status;
 use apiwright_meta::{status, time};
-use bytes::Bytes;
 use futures::Stream;
-use futures::stream::BoxStream;
 use http::request::Parts;
 use tokio::time::Sleep;
 
@@ -69,12 +67,12 @@ pub(crate) async fn enforce(deadline: Option<Instant>, answer: impl Future<Outpu
 
 /// A body that fails when its time is over.
 struct Cut {
-    stream: BoxStream<'static, io::Result<Bytes>>,
+    stream: Pieces,
     until: Pin<Box<Sleep>>,
 }
 
 impl Stream for Cut {
-    type Item = io::Result<Bytes>;
+    type Item = io::Result<Piece>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if let Poll::Ready(next) = self.stream.as_mut().poll_next(cx) {

@@ -155,7 +155,7 @@ mod tests {
             }
             Err(response) => {
                 let Body::Full(body) = response.into_body() else { panic!("not at once") };
-                let (status, _) = apiwright_json::decode(&body).unwrap();
+                let (status, _) = apiwright_json::decode(&bytes::Bytes::from(body)).unwrap();
                 Err(status.text_at(&["message"]).into())
             }
         }

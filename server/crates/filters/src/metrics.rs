@@ -14,11 +14,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use apiwright_chain::{Body, Pages, Request, RequestInfo, Response, respond};
-use bytes::Bytes;
+use apiwright_chain::{Body, Pages, Piece, Pieces, Request, RequestInfo, Response, respond};
 use futures::Stream;
 use futures::future::BoxFuture;
-use futures::stream::BoxStream;
 use hashbrown::HashTable;
 
 use series::{Labels, Series};
@@ -197,12 +195,12 @@ impl Drop for Counted {
 }
 
 struct CountedStream {
-    stream: BoxStream<'static, std::io::Result<Bytes>>,
+    stream: Pieces,
     _counted: Counted,
 }
 
 impl Stream for CountedStream {
-    type Item = std::io::Result<Bytes>;
+    type Item = std::io::Result<Piece>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.stream.as_mut().poll_next(cx)

@@ -35,6 +35,9 @@ mod tests {
         let response = guard("id", async { panic!("on purpose, in a test") }).await;
         assert_eq!(response.status(), 500);
         let apiwright_chain::Body::Full(body) = response.into_body() else { panic!("not at once") };
-        assert_eq!(body, "This request caused apiserver to panic. Look in the logs for details.\n");
+        assert_eq!(
+            bytes::Bytes::from(body),
+            "This request caused apiserver to panic. Look in the logs for details.\n"
+        );
     }
 }

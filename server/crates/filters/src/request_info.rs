@@ -24,7 +24,7 @@ mod tests {
         assert_eq!(response.status(), 500);
         let apiwright_chain::Body::Full(body) = response.into_body() else { panic!("not at once") };
         assert_eq!(
-            body,
+            bytes::Bytes::from(body),
             "Internal Server Error: \"/api/v1/watch?a=b&amp;c\": failed to create RequestInfo: \
              unable to determine kind and namespace from url, /api/v1/watch?a=b&amp;c\n"
         );

@@ -37,7 +37,7 @@ pub use convert::convert;
 pub use facts::ObjectFacts;
 pub use hooks::{DeletionStep, Hooks};
 pub use names::generate as generate_name;
-pub use present::Presented;
+pub use present::{Presented, Sink};
 pub use reserve::{Fate, Held, Reservation, Reserve};
 pub use resource::{
     Column, ColumnValue, Kind, NameRule, Resource, Scope, Selectable, Strategy, Subresource, SubresourceKind,

@@ -1,11 +1,32 @@
 //! Objects on their way out: the stored bytes with the resourceVersion spliced in.
 //!
 //! Invariant: no object leaves without a resourceVersion, unless it was never stored (dry runs).
-//! Writing copies slices; nothing is parsed or encoded.
+//! Writing takes slices; nothing is parsed or encoded, and long slices are shared with whoever can.
+
+use std::ops::Range;
 
 use bytes::Bytes;
 
 use crate::facts::{Comma, Cuts};
+
+/// Where objects are written to.
+pub trait Sink {
+    /// Text of its own, to append to.
+    fn text(&mut self) -> &mut Vec<u8>;
+
+    /// Appends a part of stored bytes, which may be shared instead of copied.
+    fn share(&mut self, bytes: &Bytes, range: Range<usize>);
+}
+
+impl Sink for Vec<u8> {
+    fn text(&mut self) -> &mut Vec<u8> {
+        self
+    }
+
+    fn share(&mut self, bytes: &Bytes, range: Range<usize>) {
+        self.extend_from_slice(&bytes[range]);
+    }
+}
 
 /// An object ready to be written.
 #[derive(Clone, Debug)]
@@ -33,48 +54,55 @@ impl Presented {
     }
 
     /// Appends the object: with this kind and apiVersion, or without any (items of lists).
-    pub fn write(&self, out: &mut Vec<u8>, type_meta: Option<(&str, &str)>) {
-        out.reserve(self.len(type_meta));
-        match type_meta {
-            Some((kind, api_version)) => {
-                out.extend_from_slice(b"{\"kind\":\"");
-                out.extend_from_slice(kind.as_bytes());
-                out.extend_from_slice(b"\",\"apiVersion\":\"");
-                out.extend_from_slice(api_version.as_bytes());
-                out.push(b'"');
-                if !self.is_bare() {
-                    out.push(b',');
-                }
-            }
-            None => out.push(b'{'),
-        }
-        out.extend_from_slice(&self.bytes[self.cuts.body..self.cuts.splice]);
-        out.extend_from_slice(self.version.text());
-        out.extend_from_slice(&self.bytes[self.cuts.splice..]);
+    pub fn write(&self, out: &mut impl Sink, type_meta: Option<(&str, &str)>) {
+        self.write_until(self.bytes.len(), out, type_meta);
     }
 
     /// Appends the value of `metadata`, an object: what partial representations are made of.
-    pub fn write_metadata(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.bytes[self.cuts.metadata..self.cuts.splice]);
-        out.extend_from_slice(self.version.text());
-        out.extend_from_slice(&self.bytes[self.cuts.splice..self.cuts.metadata_end]);
+    pub fn write_metadata(&self, out: &mut impl Sink) {
+        self.write_spliced(self.cuts.metadata, self.cuts.metadata_end, out);
     }
 
     /// Appends the object as [`Presented::write`] does, but who manages its fields: most of many an object, and
     /// nothing that a table shows.
-    pub fn write_unmanaged(&self, out: &mut Vec<u8>, type_meta: Option<(&str, &str)>) {
+    pub fn write_unmanaged(&self, out: &mut impl Sink, type_meta: Option<(&str, &str)>) {
         let (managed, end) = (self.cuts.managed, self.cuts.metadata_end - 1);
         if managed < self.cuts.splice || managed >= end {
             return self.write(out, type_meta);
         }
-        let shorter = Self { bytes: self.bytes.slice(..managed), ..self.clone() };
-        shorter.write(out, type_meta);
-        out.extend_from_slice(&self.bytes[end..]);
+        self.write_until(managed, out, type_meta);
+        out.share(&self.bytes, end..self.bytes.len());
     }
 
     /// The object as it is without a resourceVersion.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+
+    /// Appends the object up to a place behind the resourceVersion.
+    fn write_until(&self, end: usize, out: &mut impl Sink, type_meta: Option<(&str, &str)>) {
+        let text = out.text();
+        match type_meta {
+            Some((kind, api_version)) => {
+                text.extend_from_slice(b"{\"kind\":\"");
+                text.extend_from_slice(kind.as_bytes());
+                text.extend_from_slice(b"\",\"apiVersion\":\"");
+                text.extend_from_slice(api_version.as_bytes());
+                text.push(b'"');
+                if !self.is_bare() {
+                    text.push(b',');
+                }
+            }
+            None => text.push(b'{'),
+        }
+        self.write_spliced(self.cuts.body, end, out);
+    }
+
+    /// Appends the bytes between two places around that of the resourceVersion, and it.
+    fn write_spliced(&self, start: usize, end: usize, out: &mut impl Sink) {
+        out.share(&self.bytes, start..self.cuts.splice);
+        out.text().extend_from_slice(self.version.text());
+        out.share(&self.bytes, self.cuts.splice..end);
     }
 
     fn is_bare(&self) -> bool {

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use apiwright_chain::Response;
+use apiwright_chain::{Piece, Response};
+use bytes::Buf;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue, VARY};
@@ -26,25 +27,29 @@ pub(super) fn mark(mut response: Response) -> Response {
 }
 
 /// A whole body, compressed.
-pub(super) fn whole(body: &[u8]) -> Vec<u8> {
-    let mut encoder = Pieces::new();
+pub(super) fn whole(body: Piece) -> Vec<u8> {
+    let mut encoder = Encoder::new();
     let mut out = encoder.add(body);
     out.extend_from_slice(&encoder.end());
     out
 }
 
 /// A body that is compressed piece by piece.
-pub(super) struct Pieces(GzEncoder<Vec<u8>>);
+pub(super) struct Encoder(GzEncoder<Vec<u8>>);
 
-impl Pieces {
+impl Encoder {
     pub(super) fn new() -> Self {
         Self(GzEncoder::new(Vec::new(), Compression::fast()))
     }
 
     /// What can be sent once `piece` is there; may be empty.
-    pub(super) fn add(&mut self, piece: &[u8]) -> Vec<u8> {
-        // Writing to a vector cannot fail.
-        let _ = self.0.write_all(piece);
+    pub(super) fn add(&mut self, mut piece: Piece) -> Vec<u8> {
+        while piece.has_remaining() {
+            let part = piece.chunk();
+            // Writing to a vector cannot fail.
+            let _ = self.0.write_all(part);
+            piece.advance(part.len());
+        }
         std::mem::take(self.0.get_mut())
     }
 
@@ -65,7 +70,9 @@ mod tests {
     fn reads_back() {
         let body: Vec<u8> = (0..300_000u32).map(|n| (n % 251) as u8).collect();
         let mut back = Vec::new();
-        flate2::read::GzDecoder::new(&whole(&body)[..]).read_to_end(&mut back).expect("valid gzip");
+        flate2::read::GzDecoder::new(&whole(body.clone().into())[..])
+            .read_to_end(&mut back)
+            .expect("valid gzip");
         assert!(back == body);
     }
 

@@ -5,13 +5,12 @@
 
 use std::sync::Arc;
 
-use apiwright_chain::{Body, Form, Media, Response, respond};
+use apiwright_chain::{Body, Form, Media, Piece, Response, Rope, respond};
 use apiwright_json::{Object, Value};
 use apiwright_meta::Status;
 use apiwright_meta::status::Result;
-use apiwright_registry::ListPage;
+use apiwright_registry::{ListPage, Sink};
 use apiwright_storage::Entry;
-use bytes::Bytes;
 use futures::StreamExt;
 
 use super::table::Table;
@@ -30,6 +29,8 @@ struct Pieces {
     entries: std::vec::IntoIter<Arc<Entry>>,
     writer: Writer,
     state: State,
+    /// How much text of its own a piece has, about.
+    own_bytes: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,9 +47,9 @@ pub(super) fn answer(call: &Call, target: Target<'_>, output: Output, page: List
     if output.form.media == Media::Protobuf {
         let pieces = protobuf::list(&writer, &page, PIECE_BYTES)?;
         if pieces.iter().map(Vec::len).sum::<usize>() <= gzip::LONG_BYTES {
-            return Ok(super::finish(call, 200, output.form, pieces.concat()));
+            return Ok(super::finish(call, 200, output.form, pieces.concat().into()));
         }
-        return Ok(stream(call, Media::Protobuf, pieces.into_iter().map(Ok)));
+        return Ok(stream(call, Media::Protobuf, pieces.into_iter().map(|piece| Ok(piece.into()))));
     }
     let mut pieces = Pieces::new(writer, page);
     let stays_whole = output.form != Form { media: Media::Json, pretty: false };
@@ -56,35 +57,35 @@ pub(super) fn answer(call: &Call, target: Target<'_>, output: Output, page: List
     if stays_whole || pieces.state == State::Done {
         return json_answer(call, 200, output.form, begun);
     }
-    Ok(stream(call, Media::Json, std::iter::once(Ok(begun)).chain(pieces)))
+    Ok(stream(call, Media::Json, std::iter::once(Ok(begun.into())).chain(pieces)))
 }
 
 /// A long list, as the client reads it.
 fn stream(
     call: &Call,
     media: Media,
-    pieces: impl Iterator<Item = Result<Vec<u8>>> + Send + 'static,
+    pieces: impl Iterator<Item = Result<Piece>> + Send + 'static,
 ) -> Response {
     let plain = futures::stream::iter(pieces);
     let failed = |status: Box<Status>| std::io::Error::other(status.message);
     if !gzip::accepted(&call.head) {
-        let body = plain.map(move |piece| piece.map(Bytes::from).map_err(failed));
+        let body = plain.map(move |piece| piece.map_err(failed));
         return respond::bytes(200, media.mime(), Body::Stream(body.boxed()));
     }
     let compressed =
-        futures::stream::unfold((Box::pin(plain), Some(gzip::Pieces::new())), move |state| async move {
+        futures::stream::unfold((Box::pin(plain), Some(gzip::Encoder::new())), move |state| async move {
             let (mut plain, encoder) = state;
             let mut encoder = encoder?;
             loop {
                 match plain.next().await {
                     Some(Err(status)) => return Some((Err(failed(status)), (plain, None))),
                     Some(Ok(piece)) => {
-                        let out = encoder.add(&piece);
+                        let out = encoder.add(piece);
                         if !out.is_empty() {
-                            return Some((Ok(Bytes::from(out)), (plain, Some(encoder))));
+                            return Some((Ok(out.into()), (plain, Some(encoder))));
                         }
                     }
-                    None => return Some((Ok(Bytes::from(encoder.end())), (plain, None))),
+                    None => return Some((Ok(encoder.end().into()), (plain, None))),
                 }
             }
         });
@@ -110,35 +111,36 @@ impl Pieces {
                 envelope(writer.flavour, &writer.store.resource.list_kind, &writer.api_version, &meta)
             }
         };
-        Self { head, tail, entries: page.entries.into_iter(), writer, state: State::Head }
+        Self { head, tail, entries: page.entries.into_iter(), writer, state: State::Head, own_bytes: 0 }
     }
 
     /// The beginning of the list, longer than `enough` unless it ends before.
-    fn gather(&mut self, enough: usize) -> Result<Vec<u8>> {
-        let mut out = Vec::new();
+    fn gather(&mut self, enough: usize) -> Result<Rope> {
+        let mut out = Rope::with_capacity(self.own_bytes);
         while out.len() <= enough && self.state != State::Done {
             self.append(&mut out)?;
         }
+        self.own_bytes = out.own_bytes() + out.own_bytes() / 8;
         Ok(out)
     }
 
     /// Appends the head, an item or the tail.
-    fn append(&mut self, out: &mut Vec<u8>) -> Result<()> {
+    fn append(&mut self, out: &mut Rope) -> Result<()> {
         self.state = match self.state {
             State::Head => {
-                out.append(&mut self.head);
+                out.text().append(&mut self.head);
                 State::Items { first: true }
             }
             State::Items { first } => {
                 if let Some(entry) = self.entries.next() {
                     if !first {
-                        out.push(b',');
+                        out.text().push(b',');
                     }
                     let presented = self.writer.store.present(&entry)?;
                     self.writer.write_item(&presented, out)?;
                     State::Items { first: false }
                 } else {
-                    out.append(&mut self.tail);
+                    out.text().append(&mut self.tail);
                     State::Done
                 }
             }
@@ -149,13 +151,13 @@ impl Pieces {
 }
 
 impl Iterator for Pieces {
-    type Item = Result<Vec<u8>>;
+    type Item = Result<Piece>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.state == State::Done {
             return None;
         }
-        let piece = self.gather(PIECE_BYTES);
+        let piece = self.gather(PIECE_BYTES).map(Piece::from);
         if piece.is_err() {
             self.state = State::Done;
         }

@@ -12,7 +12,7 @@ use apiwright_meta::Status;
 use apiwright_meta::field::quoted;
 use apiwright_meta::status::Result;
 use apiwright_registry::hooks::NoHooks;
-use apiwright_registry::{Presented, Store};
+use apiwright_registry::{Presented, Sink, Store};
 
 use super::writer::write_metadata;
 use crate::call::Call;
@@ -79,22 +79,22 @@ impl Table {
     }
 
     /// Appends the row of a stored object.
-    pub(crate) fn write_row(&self, presented: &Presented, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn write_row(&self, presented: &Presented, out: &mut impl Sink) -> Result<()> {
         let mut json = Vec::new();
         presented.write_unmanaged(&mut json, Some((&self.store.resource.kind, &self.api_version)));
         let object = match sparse::decode_wanted(&json, &self.wanted) {
             Some(object) => object,
             None => apiwright_json::decode(&json).map_err(|error| Status::internal(error.message))?.0,
         };
-        self.write_cells(out, &object);
+        self.write_cells(out.text(), &object);
         match self.include {
-            IncludeObject::None => out.extend_from_slice(b"null"),
+            IncludeObject::None => out.text().extend_from_slice(b"null"),
             IncludeObject::Metadata => write_metadata(presented, self.version, out),
             IncludeObject::Object => {
                 presented.write(out, Some((&self.store.resource.kind, &self.api_version)));
             }
         }
-        out.push(b'}');
+        out.text().push(b'}');
         Ok(())
     }
 

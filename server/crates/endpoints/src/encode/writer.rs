@@ -5,7 +5,7 @@ use std::sync::Arc;
 use apiwright_chain::Media;
 use apiwright_json::Value;
 use apiwright_meta::status::Result;
-use apiwright_registry::{Presented, Store};
+use apiwright_registry::{Presented, Sink, Store};
 
 use super::protobuf;
 use super::table::{self, IncludeObject, Table};
@@ -75,15 +75,15 @@ impl Writer {
         presented: &Presented,
         revision: u64,
         with_columns: bool,
-        out: &mut Vec<u8>,
+        out: &mut impl Sink,
     ) -> Result<()> {
         if self.output.form.media == Media::Protobuf {
-            return protobuf::stored(self, presented, out);
+            return protobuf::stored(self, presented, out.text());
         }
         if let Some(table) = &self.table {
-            table.write_head(out, &table::object_meta(revision), with_columns);
+            table.write_head(out.text(), &table::object_meta(revision), with_columns);
             table.write_row(presented, out)?;
-            Table::write_tail(out);
+            Table::write_tail(out.text());
             return Ok(());
         }
         self.write(presented, true, out);
@@ -91,7 +91,7 @@ impl Writer {
     }
 
     /// Appends an item of a list, a table's row where one is asked for.
-    pub(crate) fn write_item(&self, presented: &Presented, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn write_item(&self, presented: &Presented, out: &mut impl Sink) -> Result<()> {
         if let Some(table) = &self.table {
             return table.write_row(presented, out);
         }
@@ -109,7 +109,7 @@ impl Writer {
         }
     }
 
-    fn write(&self, presented: &Presented, with_kind: bool, out: &mut Vec<u8>) {
+    fn write(&self, presented: &Presented, with_kind: bool, out: &mut impl Sink) {
         if let Some(convert) = self.output.convert {
             return write_metadata(presented, convert.version.api_version(), out);
         }
@@ -127,10 +127,11 @@ impl Writer {
 }
 
 /// Appends an object's metadata as a `PartialObjectMetadata`.
-pub(crate) fn write_metadata(presented: &Presented, api_version: &str, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"");
-    out.extend_from_slice(api_version.as_bytes());
-    out.extend_from_slice(b"\",\"metadata\":");
+pub(crate) fn write_metadata(presented: &Presented, api_version: &str, out: &mut impl Sink) {
+    let text = out.text();
+    text.extend_from_slice(b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"");
+    text.extend_from_slice(api_version.as_bytes());
+    text.extend_from_slice(b"\",\"metadata\":");
     presented.write_metadata(out);
-    out.push(b'}');
+    out.text().push(b'}');
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use apiwright_chain::{Media, respond};
+use apiwright_chain::{Media, Rope, respond};
 use apiwright_meta::Status;
 use apiwright_meta::status::Result;
-use apiwright_registry::WatchEvent;
+use apiwright_registry::{Sink, WatchEvent};
 use apiwright_schema::proto;
 use apiwright_storage::Entry;
 
@@ -31,24 +31,24 @@ impl Frames {
 
     /// Appends an event; says whether it was the last. What cannot be written ends the watch with
     /// an error that the client sees.
-    pub(super) fn write(&mut self, event: Result<WatchEvent>, out: &mut Vec<u8>) -> bool {
-        let length = out.len();
+    pub(super) fn write(&mut self, event: Result<WatchEvent>, out: &mut Rope) -> bool {
+        let mark = out.mark();
         let failure = match event.and_then(|event| self.event(event, out)) {
             Ok(()) => return false,
             Err(status) => status,
         };
-        out.truncate(length);
-        self.error(&failure, out);
+        out.back_to(mark);
+        self.error(&failure, out.text());
         true
     }
 
-    fn event(&mut self, event: WatchEvent, out: &mut Vec<u8>) -> Result<()> {
+    fn event(&mut self, event: WatchEvent, out: &mut Rope) -> Result<()> {
         match event {
             WatchEvent::Added(entry) => self.object("ADDED", &entry, entry.mod_revision, out),
             WatchEvent::Modified(entry) => self.object("MODIFIED", &entry, entry.mod_revision, out),
             WatchEvent::Deleted(entry, revision) => self.object("DELETED", &entry, revision, out),
             WatchEvent::Bookmark(revision, ends_initial_events) => {
-                self.bookmark(revision, ends_initial_events, out)
+                self.bookmark(revision, ends_initial_events, out.text())
             }
         }
     }
@@ -58,7 +58,7 @@ impl Frames {
         kind: &'static str,
         entry: &Arc<Entry>,
         revision: u64,
-        out: &mut Vec<u8>,
+        out: &mut Rope,
     ) -> Result<()> {
         self.writer.check(ConvertTo::PartialObjectMetadataList)?;
         let presented = self.writer.store.present_at(entry, revision)?;
@@ -66,12 +66,12 @@ impl Frames {
         if self.writer.output.form.media == Media::Protobuf {
             let mut object = Vec::new();
             self.writer.write_single(&presented, revision, with_columns, &mut object)?;
-            proto::encode_watch_event(kind, &object, out);
+            proto::encode_watch_event(kind, &object, out.text());
             return Ok(());
         }
-        begin(kind, out);
+        begin(kind, out.text());
         self.writer.write_single(&presented, revision, with_columns, out)?;
-        end(out);
+        end(out.text());
         Ok(())
     }
 
