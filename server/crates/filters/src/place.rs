@@ -3,10 +3,9 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use apiwright_chain::{Body, Response, respond};
-use bytes::Bytes;
+use apiwright_chain::{Body, Piece, Pieces, Response, respond};
+use bytes::Buf;
 use futures::Stream;
-use futures::stream::BoxStream;
 use http::HeaderValue;
 use http::header::RETRY_AFTER;
 use tokio::sync::OwnedSemaphorePermit;
@@ -58,13 +57,13 @@ pub(crate) fn refused() -> Box<Response> {
 }
 
 struct Held {
-    stream: BoxStream<'static, std::io::Result<Bytes>>,
+    stream: Pieces,
     place: Option<Place>,
     is_watch: bool,
 }
 
 impl Stream for Held {
-    type Item = std::io::Result<Bytes>;
+    type Item = std::io::Result<Piece>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let next = self.stream.as_mut().poll_next(cx);
@@ -73,7 +72,7 @@ impl Stream for Held {
             Poll::Pending => {}
             Poll::Ready(Some(Ok(piece))) => {
                 if let Some(meter) = self.place.as_mut().and_then(|place| place.meter.as_mut()) {
-                    meter.add(piece.len());
+                    meter.add(piece.remaining());
                 }
             }
             Poll::Ready(Some(Err(_)) | None) => self.place = None,
@@ -94,7 +93,7 @@ mod tests {
         let places = Arc::new(Semaphore::new(1));
         for (is_watch, while_pending) in [(false, 0), (true, 1)] {
             let place = Place::slot(Arc::clone(&places).try_acquire_owned().unwrap());
-            let pieces = futures::stream::iter([Ok(Bytes::from_static(b"a"))]);
+            let pieces = futures::stream::iter([Ok(bytes::Bytes::from_static(b"a").into())]);
             let body = Body::Stream(Box::pin(pieces.chain(futures::stream::pending())));
             let mut response = Response::new(body);
             place.stay_with(&mut response, is_watch);
