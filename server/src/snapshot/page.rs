@@ -31,7 +31,7 @@ impl SnapshotPage {
             return Err(Status::failure(501, Reason::MethodNotAllowed, why));
         };
         let backup = engine.backup().await.map_err(|why| Status::internal(why.to_string()))?;
-        let pieces = futures::stream::iter(backup.pieces().map(Ok));
+        let pieces = futures::stream::iter(backup.pieces().map(|piece| Ok(piece.into())));
         Ok(respond::bytes(200, "application/octet-stream", Body::Stream(pieces.boxed())))
     }
 }
