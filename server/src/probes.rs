@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use apiwright_chain::spec::ProbeSpec;
 use apiwright_chain::{Drain, Health, Probe};
-use apiwright_storage::Storage;
+use apiwright_storage::{Error, Storage};
 
 /// How far the start has come.
 #[derive(Default)]
@@ -48,7 +48,13 @@ pub fn health(
                 let storage = Arc::clone(storage);
                 let check = move || -> futures::future::BoxFuture<'static, Result<(), String>> {
                     let storage = Arc::clone(&storage);
-                    Box::pin(async move { storage.health().await.map_err(|why| why.to_string()) })
+                    Box::pin(async move {
+                        match storage.health().await {
+                            // Reads are served, and neither a restart nor other replicas make room.
+                            Ok(()) | Err(Error::Full(_)) => Ok(()),
+                            Err(why) => Err(why.to_string()),
+                        }
+                    })
                 };
                 health.add_async(spec.name, &probes, Arc::new(check));
             }

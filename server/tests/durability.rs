@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use apiwright_json::Value;
 use http::Method;
+use http_body_util::BodyExt;
 use support::process::{Client, Server};
 use tempfile::TempDir;
 
@@ -182,7 +183,7 @@ async fn damage_is_said_in_one_line() {
     }
     server.signal();
     assert!(server.end().0.success());
-    let file = home.path().join(".apiwright/store/store.redb");
+    let file = home.path().join(".apiwright/store/log.00000001");
     let mut bytes = std::fs::read(&file).expect("a store");
     let place = bytes.windows(100).position(|part| part.iter().all(|byte| *byte == b'x')).expect("a value");
     bytes[place] = b'y';
@@ -190,7 +191,75 @@ async fn damage_is_said_in_one_line() {
     let (started, said) = apiwright(home.path(), &["--secure-port", "0"]);
     assert!(!started && said.lines().count() == 1, "{said}");
     assert!(
-        said.contains("store.redb is corrupt: ") && said.contains("apiwright snapshot restore"),
+        said.contains("log is corrupt: log.00000001: the record at ")
+            && said.contains("apiwright snapshot restore"),
         "{said}"
     );
+}
+
+/// Starts a server whose files may get so long; its signal for longer ones is ignored, so that it gets errors.
+fn start_limited(home: &Path, bytes: u64) -> Server {
+    let mut command = Command::new("sh");
+    let script = format!("trap '' XFSZ; ulimit -S -f {}; exec \"$0\" \"$@\"", bytes / 512);
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_apiwright")]);
+    Server::spawn(home, command)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_refuses_writes_and_nothing_else() {
+    let home = TempDir::new().expect("a folder");
+    // The files of an empty store fit, and not much more.
+    let server = start_limited(home.path(), 2 << 20);
+    let client = server.client().await;
+    let mut kept = BTreeMap::new();
+    let mut watch = client.send(Method::GET, &format!("{CONFIG_MAPS}?watch=1"), "").await.expect("a watch");
+    let refusal = loop {
+        let name = format!("kept-{}", kept.len());
+        let (code, text) =
+            client.call(Method::POST, CONFIG_MAPS, &config_map(&name, 50_000)).await.expect("an answer");
+        match code {
+            201 => kept.insert(name, number(&decode(&text), &["metadata", "resourceVersion"])),
+            _ => break (code, text),
+        };
+        assert!(kept.len() < 1000, "it never gets full");
+    };
+    let status = decode(&refusal.1);
+    assert_eq!((refusal.0, status.get("code").and_then(Value::as_i64)), (507, Some(507)), "{}", refusal.1);
+    assert!(status.text_at(&["message"]).starts_with("the storage is full"), "{}", refusal.1);
+    // Reads go on, and nobody takes the server for sick.
+    assert_eq!(list(&client).await.1, kept);
+    assert_eq!(server.text("/readyz").await, (200, "ok".into()));
+    let (code, text) =
+        client.call(Method::DELETE, &format!("{CONFIG_MAPS}/kept-0"), "").await.expect("an answer");
+    assert_eq!(code, 507, "{text}");
+
+    // There is space again: no restart, no loss.
+    let raised =
+        Command::new("prlimit").args(["--pid", &server.id().to_string(), "--fsize=unlimited"]).status();
+    assert!(raised.expect("prlimit runs").success());
+    let mut left = 100;
+    loop {
+        let (code, text) =
+            client.call(Method::POST, CONFIG_MAPS, &config_map("after", 50_000)).await.expect("an answer");
+        if code == 201 {
+            kept.insert("after".into(), number(&decode(&text), &["metadata", "resourceVersion"]));
+            break;
+        }
+        assert!(code == 507 && left > 0, "{code} {text}");
+        left -= 1;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    assert_eq!(list(&client).await.1, kept);
+    // The watch saw each of them once, and none that was refused.
+    let mut seen = String::new();
+    while seen.matches("\"type\":\"ADDED\"").count() < kept.len() {
+        let frame = watch.body_mut().frame().await.expect("the watch goes on").expect("it is fine");
+        seen.push_str(&String::from_utf8_lossy(frame.data_ref().expect("data")));
+    }
+    for name in kept.keys() {
+        assert_eq!(seen.matches(&format!("\"name\":\"{name}\"")).count(), 1, "{name}");
+    }
+    server.kill();
+    let server = Server::start(home.path(), &[]);
+    assert_eq!(list(&server.client().await).await.1, kept);
 }

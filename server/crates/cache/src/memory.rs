@@ -33,6 +33,19 @@ impl Memory {
         }
     }
 
+    /// What begins with these entries and the changes that led to them, of which there is one a
+    /// revision.
+    pub fn with_past(snapshot: Snapshot, past: Vec<Event>, limits: &Limits) -> Self {
+        let floor = past.first().map_or(snapshot.revision, |first| first.revision() - 1);
+        let mut hub = Hub::new(floor, limits);
+        hub.publish(past, snapshot.revision, &mut Vec::new());
+        Self {
+            hub: Arc::new(Mutex::new(hub)),
+            snapshot: ArcSwap::from_pointee(snapshot),
+            ended: arc_swap::ArcSwapOption::empty(),
+        }
+    }
+
     /// The newest entries.
     pub fn newest(&self) -> Arc<Snapshot> {
         self.snapshot.load_full()

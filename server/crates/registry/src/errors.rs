@@ -14,7 +14,9 @@ pub(crate) fn of_storage(error: Error, resource: &GroupResource, operation: &str
         }
         Error::Full(why) => {
             tracing::warn!(why, operation, %resource, "storage is full");
-            Status::unclassified("etcdserver: mvcc: database space exceeded")
+            // Unlike a 503 it asks nobody to try again at once; reads are still answered.
+            let message = format!("the storage is full, so nothing can be written: {why}");
+            Box::new(Status { code: 507, ..*Status::unclassified(message) })
         }
         Error::Corrupt(why) => {
             tracing::error!(why, operation, %resource, "storage is corrupt");

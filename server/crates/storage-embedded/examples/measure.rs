@@ -3,7 +3,7 @@
 //!
 //! `cargo run --release -p apiwright-storage-embedded --example measure [DIRECTORY]`
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -134,7 +134,9 @@ fn load(runtime: &tokio::runtime::Runtime, dir: &Path, count: usize) {
     // A crash leaves the file to be checked by redb: as slow as opening gets.
     let copy = dir.join("crashed");
     std::fs::create_dir_all(&copy).expect("a directory");
-    std::fs::copy(dir.join("store.redb"), copy.join("store.redb")).expect("a copy of an open file");
+    for file in files(dir) {
+        std::fs::copy(&file, copy.join(file.file_name().expect("a name"))).expect("a copy of an open file");
+    }
     let (began, cpu_before) = (Instant::now(), cpu());
     let engine = Embedded::open(&copy, Options::default()).expect("the copy opens");
     println!("  loaded after a crash in {:.0?} ({:.0} ms CPU)", began.elapsed(), (cpu() - cpu_before) * 1e3);
@@ -235,6 +237,14 @@ fn rss_kib() -> i64 {
     line.trim().trim_end_matches(" kB").parse().unwrap_or(0)
 }
 
+/// MiB that the store has on disk.
 fn size(dir: &Path) -> u64 {
-    std::fs::metadata(dir.join("store.redb")).map_or(0, |metadata| metadata.len() >> 20)
+    let length = |file: &PathBuf| std::fs::metadata(file).map_or(0, |metadata| metadata.len());
+    files(dir).iter().map(length).sum::<u64>() >> 20
+}
+
+/// The files of the store.
+fn files(dir: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.path().is_file()).map(|entry| entry.path()).collect()
 }

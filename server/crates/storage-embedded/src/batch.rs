@@ -9,7 +9,7 @@ use apiwright_cache::Snapshot;
 use apiwright_storage::{Annex, Change, Entry, Event, Expect, Key, Outcome, Result};
 use tokio::sync::oneshot;
 
-use crate::expiry::Millis;
+use crate::expiry::{Deadline, Millis};
 
 /// Who waits for a write.
 pub(crate) type Reply = oneshot::Sender<Result<Outcome>>;
@@ -24,12 +24,12 @@ pub(crate) struct Write {
 }
 
 /// What a batch does to one key.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Step {
     /// The new entry, or the one that goes.
     pub(crate) entry: Arc<Entry>,
     pub(crate) deleted: bool,
-    pub(crate) deadline: Option<Millis>,
+    pub(crate) deadline: Option<Deadline>,
 }
 
 /// Writes on top of a snapshot.
@@ -60,7 +60,7 @@ impl Batch {
         };
         let outcome = match (change, current) {
             (Change::Put { value, ttl_seconds }, previous) if found => {
-                let deadline = ttl_seconds.map(|seconds| now + Millis::from(seconds) * 1000);
+                let deadline = ttl_seconds.map(|seconds| Deadline::after(now, seconds));
                 self.put(key, value, previous, deadline)
             }
             (Change::Delete, Some(previous)) if found => self.delete(previous),
@@ -81,7 +81,7 @@ impl Batch {
         key: Key,
         value: bytes::Bytes,
         previous: Option<Arc<Entry>>,
-        deadline: Option<Millis>,
+        deadline: Option<Deadline>,
     ) -> Outcome {
         self.head.revision += 1;
         self.bytes += value.len();

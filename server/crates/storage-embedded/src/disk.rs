@@ -15,6 +15,9 @@ pub trait Disk: Debug + Send + Sync + 'static {
     /// Opens a file, creating it where it is missing. The file's name is durable afterwards.
     fn open(&self, name: &str) -> io::Result<Box<dyn StorageBackend>>;
 
+    /// The names of all files.
+    fn names(&self) -> io::Result<Vec<String>>;
+
     /// Whether there is such a file.
     fn exists(&self, name: &str) -> io::Result<bool>;
 
@@ -35,6 +38,11 @@ impl Disk for Directory {
         sync_directory(&self.0)?;
         let backend = FileBackend::new(file).map_err(|error| io::Error::other(error.to_string()))?;
         Ok(Box::new(backend))
+    }
+
+    fn names(&self) -> io::Result<Vec<String>> {
+        let entries = std::fs::read_dir(&self.0)?;
+        entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
     }
 
     fn exists(&self, name: &str) -> io::Result<bool> {

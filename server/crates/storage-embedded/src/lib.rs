@@ -1,23 +1,26 @@
 //! The default engine: an in-memory multi-version map, made durable by redb.
 //!
 //! All entries live in memory once, in an ordered map whose snapshots are free; disk is only for
-//! durability and is read only at start. One thread writes; reads of the newest revision take no
+//! durability and is read only at start: a log that every write goes to, and a table that follows it. One thread writes; reads of the newest revision take no
 //! lock. Invariant: whatever a reader or a watch sees is durable.
 //!
-//! The past is kept in memory only: after a restart, reads and watches begin at the newest
-//! revision, and what is older answers [`Error::Compacted`].
+//! After a restart, reads and watches go back as far as the log does; what is older answers
+//! [`Error::Compacted`].
 
 pub mod backup;
 mod batch;
+mod checkpoint;
 pub mod disk;
 mod durable;
 mod expiry;
 mod failure;
 mod lock;
+mod log;
 mod open_error;
 mod options;
 mod record;
 mod shared;
+mod table;
 mod upgrade;
 mod writer;
 
@@ -34,6 +37,7 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
+pub use expiry::{Clock, Millis};
 pub use lock::Lock;
 pub use open_error::OpenError;
 pub use options::Options;
@@ -43,6 +47,7 @@ use batch::Write;
 use disk::{Directory, Disk};
 use durable::{Durable, Loaded};
 use shared::Shared;
+use table::Entries;
 use writer::{Request, Writer};
 
 /// The engine.
@@ -77,14 +82,14 @@ impl Embedded {
     pub fn open_locked(dir: impl AsRef<Path>, lock: Arc<Lock>, options: Options) -> Result<Self, OpenError> {
         let dir = dir.as_ref();
         create_dir(dir)?;
-        let (durable, loaded) = Durable::open(Arc::new(Directory(dir.to_owned())), dir)?;
+        let (durable, loaded) = Durable::open(Arc::new(Directory(dir.to_owned())), dir, &options)?;
         Self::start(Some(durable), loaded, Some(lock), options)
             .map_err(|source| OpenError::Io { path: dir.to_owned(), source })
     }
 
     /// The engine of any disk. Nothing keeps a second engine from using the same one.
     pub fn open_disk(disk: Arc<dyn Disk>, options: Options) -> Result<Self, OpenError> {
-        let (durable, loaded) = Durable::open(disk, Path::new(""))?;
+        let (durable, loaded) = Durable::open(disk, Path::new(""), &options)?;
         Self::start(Some(durable), loaded, None, options)
             .map_err(|source| OpenError::Io { path: "".into(), source })
     }
@@ -96,7 +101,7 @@ impl Embedded {
         options: Options,
     ) -> std::io::Result<Self> {
         let (sender, receiver) = channel();
-        let shared = Arc::new(Shared::new(loaded.snapshot, &options.limits()));
+        let shared = Arc::new(Shared::new(loaded.snapshot, loaded.events, &options.limits()));
         let writer = Writer::new(shared.clone(), receiver, loaded.deadlines, durable, options);
         let thread = std::thread::Builder::new().name("storage-writer".into()).spawn(|| writer.run())?;
         Ok(Self { shared, requests: Mutex::new(Some(sender)), writer: Some(thread), lock: Mutex::new(lock) })
@@ -116,7 +121,7 @@ impl Embedded {
         if !Durable::exists(&*disk, dir)? {
             return Err(OpenError::Missing { dir: dir.to_owned() });
         }
-        let (_, loaded) = Durable::open(disk, dir)?;
+        let (_, _, loaded, _) = durable::load(disk, dir, &Options::default())?;
         Ok(Backup::new(loaded.snapshot, loaded.deadlines.into_by_key()))
     }
 
@@ -136,14 +141,14 @@ impl Embedded {
         if Durable::exists(&*disk, dir)? {
             return Err(RestoreError::Exists { dir: dir.to_owned() });
         }
-        let mut loaded = Loaded::empty();
+        let mut entries = Entries::none();
         let summary = backup::read(file, |entry, deadline| {
-            loaded.deadlines.set(&entry.key, deadline);
-            loaded.snapshot.map.insert(entry.key.clone(), entry);
+            entries.deadlines.set(&entry.key, deadline);
+            entries.snapshot.map.insert(entry.key.clone(), entry);
         })?;
         let revision = summary.revision.checked_add(bump_revision).ok_or(RestoreError::TooFar)?;
-        loaded.snapshot.revision = revision;
-        Durable::create(disk, dir, &loaded)?;
+        entries.snapshot.revision = revision;
+        Durable::create(disk, dir, &entries)?;
         Ok(summary)
     }
 

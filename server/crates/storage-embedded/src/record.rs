@@ -8,13 +8,13 @@ use std::sync::Arc;
 use apiwright_storage::{Annex, Entry, Revision};
 use bytes::Bytes;
 
-use crate::expiry::Millis;
+use crate::expiry::Deadline;
 use crate::upgrade::FORMAT;
 
 /// Checksum, three revisions' worth of history, deadline.
 const HEADER: usize = 4 + 4 * 8;
-/// Checksum, format, revision, count, sum.
-const STATE: usize = 4 + 4 + 3 * 8;
+/// Checksum, format, revision, count, sum, segment.
+const STATE: usize = 4 + 4 + 4 * 8;
 
 /// What the store knows about itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub(crate) struct State {
     pub(crate) count: u64,
     /// The wrapping sum of their checksums.
     pub(crate) sum: u64,
+    /// The segment of the log that has what comes after this; 0 for the first one, if there is any.
+    pub(crate) segment: u64,
 }
 
 /// Why the state cannot be used.
@@ -34,15 +36,27 @@ pub(crate) enum StateError {
 }
 
 /// Writes an entry's record into `buffer`; gives its checksum.
-pub(crate) fn encode(entry: &Entry, deadline: Option<Millis>, buffer: &mut Vec<u8>) -> u32 {
+pub(crate) fn encode(entry: &Entry, deadline: Option<Deadline>, buffer: &mut Vec<u8>) -> u32 {
     buffer.clear();
+    append(entry, deadline, buffer)
+}
+
+/// How long an entry's record is.
+pub(crate) fn length(entry: &Entry) -> usize {
+    HEADER + entry.value.len()
+}
+
+/// Adds an entry's record to `buffer`; gives its checksum.
+pub(crate) fn append(entry: &Entry, deadline: Option<Deadline>, buffer: &mut Vec<u8>) -> u32 {
+    let start = buffer.len();
     buffer.extend_from_slice(&[0; 4]);
-    for number in [entry.create_revision, entry.mod_revision, entry.version, deadline.unwrap_or(0)] {
+    for number in [entry.create_revision, entry.mod_revision, entry.version, Deadline::pack(deadline)] {
         buffer.extend_from_slice(&number.to_le_bytes());
     }
     buffer.extend_from_slice(&entry.value);
-    let sum = checksum(&entry.key, &buffer[4..]);
-    buffer[..4].copy_from_slice(&sum.to_le_bytes());
+    let record = &mut buffer[start..];
+    let sum = checksum(&entry.key, &record[4..]);
+    record[..4].copy_from_slice(&sum.to_le_bytes());
     sum
 }
 
@@ -52,7 +66,7 @@ pub(crate) fn claimed_checksum(record: &[u8]) -> u32 {
 }
 
 /// Reads a record; `None` where it is damaged. The value is copied once, to its exact size.
-pub(crate) fn decode(key: &str, record: &[u8]) -> Option<(Arc<Entry>, Option<Millis>)> {
+pub(crate) fn decode(key: &str, record: &[u8]) -> Option<(Arc<Entry>, Option<Deadline>)> {
     if record.len() < HEADER || checksum(key, &record[4..]) != claimed_checksum(record) {
         return None;
     }
@@ -68,14 +82,15 @@ pub(crate) fn decode(key: &str, record: &[u8]) -> Option<(Arc<Entry>, Option<Mil
         version,
         annex: Annex::default(),
     };
-    Some((Arc::new(entry), (deadline != 0).then_some(deadline)))
+    Some((Arc::new(entry), Deadline::unpack(deadline)))
 }
 
 impl State {
     pub(crate) fn encode(&self) -> [u8; STATE] {
         let mut bytes = [0; STATE];
         bytes[4..8].copy_from_slice(&FORMAT.to_le_bytes());
-        for (slot, number) in bytes[8..].chunks_exact_mut(8).zip([self.revision, self.count, self.sum]) {
+        let numbers = [self.revision, self.count, self.sum, self.segment];
+        for (slot, number) in bytes[8..].chunks_exact_mut(8).zip(numbers) {
             slot.copy_from_slice(&number.to_le_bytes());
         }
         let sum = checksum("", &bytes[4..]);
@@ -97,7 +112,13 @@ impl State {
         }
         let mut numbers = bytes[8..].chunks_exact(8).map(u64_of);
         let mut next = || numbers.next().unwrap_or(0);
-        Ok(Self { revision: next(), count: next(), sum: next() })
+        Ok(Self { revision: next(), count: next(), sum: next(), segment: next() })
+    }
+
+    /// What a record of format 1 says, which is checked already: all but the segment, as there was no log.
+    pub(crate) fn of_format_1(bytes: &[u8]) -> Option<Self> {
+        let mut numbers = bytes.get(8..)?.chunks_exact(8).map(u64_of);
+        Some(Self { revision: numbers.next()?, count: numbers.next()?, sum: numbers.next()?, segment: 0 })
     }
 
     /// Counts a record in.
@@ -141,7 +162,7 @@ mod tests {
 
     #[test]
     fn records_come_back_or_are_refused() {
-        for deadline in [None, Some(1_700_000_000_000)] {
+        for deadline in [None, Some(Deadline { at: 1_700_000_000_000, ttl_seconds: 3600 })] {
             let mut record = Vec::new();
             let sum = encode(&entry(), deadline, &mut record);
             assert_eq!(claimed_checksum(&record), sum);
@@ -162,7 +183,7 @@ mod tests {
 
     #[test]
     fn states_come_back_or_are_refused() {
-        let state = State { revision: 7, count: 3, sum: 99 };
+        let state = State { revision: 7, count: 3, sum: 99, segment: 4 };
         let mut bytes = state.encode();
         assert_eq!(State::decode(&bytes), Ok(state));
         assert_eq!(State::decode(&bytes[..STATE - 1]), Err(StateError::Corrupt));
@@ -172,10 +193,10 @@ mod tests {
             bytes[bit / 8] ^= 1 << (bit % 8);
         }
         let mut newer = bytes.to_vec();
-        newer[4] = 2;
+        newer[4] = 9;
         newer.push(0);
         let sum = checksum("", &newer[4..]);
         newer[..4].copy_from_slice(&sum.to_le_bytes());
-        assert_eq!(State::decode(&newer), Err(StateError::Format(2)));
+        assert_eq!(State::decode(&newer), Err(StateError::Format(9)));
     }
 }

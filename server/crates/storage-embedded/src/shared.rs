@@ -3,7 +3,7 @@
 //! Invariant: only durable writes get here.
 
 use apiwright_cache::{Limits, Memory, Snapshot};
-use apiwright_storage::Error;
+use apiwright_storage::{Error, Event};
 use parking_lot::Mutex;
 
 /// The published state.
@@ -15,7 +15,7 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(snapshot: Snapshot, limits: &Limits) -> Self {
-        Self { memory: Memory::new(snapshot, limits), failure: Mutex::new(None) }
+    pub(crate) fn new(snapshot: Snapshot, past: Vec<Event>, limits: &Limits) -> Self {
+        Self { memory: Memory::with_past(snapshot, past, limits), failure: Mutex::new(None) }
     }
 }

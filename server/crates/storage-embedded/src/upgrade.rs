@@ -1,17 +1,22 @@
 //! Brings the file of an older version to today's format.
 //!
 //! Each step does one format, in one transaction, so a crash leaves the file at one format or the
-//! next. There is only one format yet, and so no step.
+//! next.
+//!
+//! 1. One table, written by every commit.
+//! 2. A log beside it, and the state says where it begins.
 
-use redb::Database;
+use redb::{Database, ReadableTable};
 
 use crate::failure::Failure;
+use crate::record::State;
+use crate::table::{META, STATE_KEY};
 
 /// Turns a file of one format into the next one, the state record included.
 pub(crate) type Step = fn(&Database) -> Result<(), Failure>;
 
 /// The step at index `n` leads from format `n + 1` to format `n + 2`.
-pub(crate) const STEPS: &[Step] = &[];
+pub(crate) const STEPS: &[Step] = &[add_log];
 
 /// The format that this version reads and writes.
 pub(crate) const FORMAT: u32 = STEPS.len() as u32 + 1;
@@ -23,6 +28,18 @@ pub(crate) fn run(database: &Database, format: u32, steps: &[Step]) -> Result<()
         Some(rest) if !rest.is_empty() => rest.iter().try_for_each(|step| step(database)),
         _ => Err(Failure::Format(format)),
     }
+}
+
+fn add_log(database: &Database) -> Result<(), Failure> {
+    let transaction = database.begin_write()?;
+    {
+        let mut meta = transaction.open_table(META)?;
+        let state = meta.get(STATE_KEY)?.and_then(|bytes| State::of_format_1(bytes.value()));
+        let state = state.ok_or_else(|| Failure::Damage("the state record is too short".into()))?;
+        meta.insert(STATE_KEY, &state.encode()[..])?;
+    }
+    transaction.commit()?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 //! It takes all writes that wait, makes them durable with one commit, publishes them, and only
 //! then answers. Writes that come meanwhile form the next batch, so the load sets the batch size.
 //!
-//! When a commit fails, the file tells whether it happened after all; until it can be asked, the
-//! batch is in doubt, its writers are told so, and other writes are refused. Reads go on.
+//! When a write fails, it is seen to that it never happened; where even that cannot be made durable, its
+//! writers are told that its outcome is unknown. Other writes are refused until the disk works again.
+//! Reads go on.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -15,8 +16,8 @@ use tokio::sync::oneshot;
 
 use crate::backup::Backup;
 use crate::batch::{Batch, Reply, Write};
-use crate::durable::Durable;
-use crate::expiry::{self, Deadlines};
+use crate::durable::{Durable, WriteError};
+use crate::expiry::Deadlines;
 use crate::shared::Shared;
 use crate::{Options, closed};
 
@@ -47,13 +48,11 @@ pub(crate) struct Writer {
     trouble: Option<Trouble>,
 }
 
-/// What stands between a failed commit and the next one.
+/// What stands between a failed write and the next one.
 #[derive(Debug)]
 struct Trouble {
     error: Error,
     retry_at: Instant,
-    /// What may be on disk or not.
-    in_doubt: Option<Batch>,
 }
 
 /// Where the answer to a close goes.
@@ -82,7 +81,8 @@ impl Writer {
                 Request::Close(reply) => drop(reply.send(Err(closed()))),
             }
         }
-        let result = self.durable.take().map_or(Ok(()), Durable::close);
+        let newest = self.shared.memory.newest().revision;
+        let result = self.durable.take().map_or(Ok(()), |durable| durable.close(newest));
         if let Some(reply) = close {
             let _ = reply.send(result);
         }
@@ -97,6 +97,9 @@ impl Writer {
             };
             if self.trouble.as_ref().is_some_and(|trouble| trouble.retry_at <= Instant::now()) {
                 self.retry();
+            }
+            if let Some(durable) = &mut self.durable {
+                durable.tidy(&self.shared.memory.newest(), &self.deadlines);
             }
             let mut batch = Batch::new(self.shared.memory.newest().as_ref().clone());
             let close = self.fill(&mut batch, first);
@@ -116,7 +119,7 @@ impl Writer {
         let until = |due: Instant| due.saturating_duration_since(Instant::now());
         let expiry = || {
             let due = self.deadlines.next()?;
-            Some(Duration::from_millis(due.saturating_sub(expiry::now())))
+            Some(Duration::from_millis(due.saturating_sub(self.options.clock.now())))
         };
         let work = match &self.trouble {
             Some(_) if self.options.retry_interval.is_zero() => None,
@@ -128,7 +131,7 @@ impl Writer {
 
     /// Collects what is due and what waits.
     fn fill(&self, batch: &mut Batch, first: Option<Request>) -> Option<CloseReply> {
-        let now = expiry::now();
+        let now = self.options.clock.now();
         if self.trouble.is_none() {
             for key in self.deadlines.due(now).take(self.options.batch_writes_max) {
                 batch.expire(key);
@@ -141,6 +144,8 @@ impl Writer {
                 Request::Backup(reply) => {
                     let published = self.shared.memory.newest().as_ref().clone();
                     let _ = reply.send(Backup::new(published, self.deadlines.by_key().clone()));
+                    // What was collected so far does not wait for more.
+                    break;
                 }
                 Request::Close(reply) => return Some(reply),
             }
@@ -160,82 +165,41 @@ impl Writer {
             _ if batch.steps.is_empty() => self.publish(batch),
             (_, Some(trouble)) => refuse(batch.outcomes, &trouble.error),
             (None, None) => self.publish(batch),
-            (Some(durable), None) => match durable.commit(&batch) {
-                Ok(()) => self.publish(batch),
-                Err(error) => self.settle(batch, error),
-            },
+            (Some(durable), None) => {
+                let newest = self.shared.memory.newest().revision;
+                match durable.append(newest, &batch) {
+                    Ok(()) => self.publish(batch),
+                    Err(WriteError { error, in_doubt }) => {
+                        tracing::error!(%error, "a write to disk failed");
+                        let settled = if in_doubt { durable.settle(newest) } else { Ok(()) };
+                        match settled {
+                            Ok(()) => refuse(batch.outcomes, &error),
+                            Err(_) => refuse(batch.outcomes, &Error::Unknown(error.to_string())),
+                        }
+                        self.stay_in_trouble(error);
+                    }
+                }
+            }
         }
     }
 
-    /// Finds out what became of a batch whose commit failed.
-    fn settle(&mut self, mut batch: Batch, error: Error) {
-        tracing::error!(%error, "a commit to disk failed");
-        let outcome = self.recover(Some(&batch));
-        let in_doubt = match outcome {
-            Ok(true) => return self.publish(batch),
-            Ok(false) => {
-                refuse(batch.outcomes, &error);
-                None
-            }
-            Err(_) => {
-                refuse(std::mem::take(&mut batch.outcomes), &Error::Unknown(error.to_string()));
-                Some(batch)
-            }
-        };
-        *self.shared.failure.lock() = Some(error.clone());
-        self.trouble =
-            Some(Trouble { error, retry_at: Instant::now() + self.options.retry_interval, in_doubt });
-    }
-
-    /// Tries to get out of trouble.
+    /// Tries to get out of trouble: whether writing works again, only writing shows.
     fn retry(&mut self) {
-        let Some(mut trouble) = self.trouble.take() else { return };
-        let in_doubt = trouble.in_doubt.take();
-        let result = match self.recover(in_doubt.as_ref()) {
-            Ok(true) => {
-                if let Some(batch) = in_doubt {
-                    self.publish(batch);
-                }
-                Ok(())
-            }
-            Ok(false) => Ok(()),
-            Err(error) => {
-                trouble.in_doubt = in_doubt;
-                Err(error)
-            }
-        };
-        // Whether writing works again, only writing shows.
-        let probe = Batch::new(self.shared.memory.newest().as_ref().clone());
-        match result.and_then(|()| self.durable.as_mut().map_or(Ok(()), |durable| durable.commit(&probe))) {
+        let Some(durable) = &mut self.durable else { return };
+        let newest = self.shared.memory.newest();
+        match durable.append(newest.revision, &Batch::new(newest.as_ref().clone())) {
             Ok(()) => {
                 tracing::info!("the disk works again");
+                self.trouble = None;
                 *self.shared.failure.lock() = None;
             }
-            Err(error) => {
-                *self.shared.failure.lock() = Some(error.clone());
-                trouble.error = error;
-                trouble.retry_at = Instant::now() + self.options.retry_interval;
-                self.trouble = Some(trouble);
-            }
+            Err(WriteError { error, .. }) => self.stay_in_trouble(error),
         }
     }
 
-    /// Opens the file again where that is necessary; gives whether it has the batch in it.
-    fn recover(&mut self, in_doubt: Option<&Batch>) -> Result<bool> {
-        let Some(durable) = self.durable.as_mut().filter(|durable| durable.is_broken()) else {
-            return Ok(false);
-        };
-        let newest = self.shared.memory.newest();
-        let revision = durable.recover(&newest, &self.deadlines)?;
-        if revision == newest.revision {
-            return Ok(false);
-        }
-        if in_doubt.is_some_and(|batch| batch.head.revision == revision) {
-            return Ok(true);
-        }
-        // Somebody else wrote the file. What memory has was acknowledged; the file is replaced.
-        durable.distrust();
-        durable.recover(&newest, &self.deadlines).map(|_| false)
+    fn stay_in_trouble(&mut self, error: Error) {
+        *self.shared.failure.lock() = Some(error.clone());
+        self.trouble = Some(Trouble { error, retry_at: Instant::now() + self.options.retry_interval });
     }
 
     /// Shows a durable batch to everyone, then answers its writers.

@@ -6,13 +6,15 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use apiwright_storage::{At, Change, Error, Event, Expect, Key, Outcome, Range, Storage};
-use apiwright_storage_embedded::{Embedded, OpenError, Options};
+use apiwright_storage_embedded::{Clock, Embedded, OpenError, Options};
 use apiwright_storage_testing::random::{Random, seeds};
 use bytes::Bytes;
 use futures::StreamExt;
+use redb::ReadableTable;
 
 /// Where the process to be killed writes; set only in that process.
 const VICTIM_DIR: &str = "APIWRIGHT_VICTIM_DIR";
@@ -118,7 +120,10 @@ async fn everything_is_there_again() {
             want.push((key, revision));
         }
         let (key, revision) = want.remove(7);
-        engine.commit(key.into(), Expect::Revision(revision), Change::Delete).await.expect("a delete works");
+        engine
+            .commit(key.as_str().into(), Expect::Revision(revision), Change::Delete)
+            .await
+            .expect("a delete works");
         let before = engine.revision().await.expect("a revision");
         if round == 1 {
             engine.close().await.expect("it closes");
@@ -133,17 +138,153 @@ async fn everything_is_there_again() {
         want.sort();
         assert_eq!(got, want);
         assert!(page.entries.iter().all(|entry| entry.value == entry.key.as_bytes()));
-        // The past does not outlive a restart; the present can be resumed from.
-        let oldest = Err(Error::Compacted { requested: before - 1, oldest: before });
-        assert_eq!(engine.get("/registry/pods/x", At::Revision(before - 1)).await.map(drop), oldest.clone());
-        assert_eq!(engine.watch("/registry/pods/", before - 1).await.map(drop), oldest);
-        let mut watch = engine.watch("/registry/", before).await.expect("a watch");
+        // Watches go on, and the past can be read, as if nothing had been.
+        let mut watch = engine.watch("/registry/", before - 10).await.expect("a watch");
         let next = put(&engine, &format!("/registry/next-{round}"), Expect::Absent, "v", None).await;
         assert_eq!(next, before + 1);
-        while !matches!(watch.next().await, Some(Ok(Event::Put { entry, .. })) if entry.mod_revision == next)
-        {
+        let mut seen = Vec::new();
+        while seen.last() != Some(&next) {
+            match watch.next().await.expect("the watch goes on").expect("it is fine") {
+                Event::Progress(_) => {}
+                event => seen.push(event.revision()),
+            }
+        }
+        assert_eq!(seen, (before - 9..=next).collect::<Vec<_>>());
+        let deleted = engine.get(&key, At::Revision(before - 1)).await.expect("a read of the past").1;
+        assert_eq!(deleted.expect("it was there").mod_revision, revision);
+        assert!(engine.get(&key, At::Revision(before)).await.expect("a read of the past").1.is_none());
+    }
+}
+
+/// An engine that takes the older part of its log to the table all the time.
+fn short_log() -> Options {
+    Options { checkpoint_bytes: 1 << 20, log_bytes_max: 1 << 20, ..Options::default() }
+}
+
+/// What the store takes on disk.
+fn size(dir: &Path) -> u64 {
+    let files = std::fs::read_dir(dir).expect("the store").flatten();
+    files.map(|file| file.metadata().map_or(0, |metadata| metadata.len())).sum()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn constant_overwriting_takes_no_more_space_and_leaves_a_window() {
+    const KEYS: usize = 500;
+    const BYTES: usize = 8000;
+    let dir = tempfile::tempdir().expect("a directory");
+    let engine = Arc::new(Embedded::open(dir.path(), short_log()).expect("it opens"));
+    let mut sizes = Vec::new();
+    for round in 0..12 {
+        let puts = (0..KEYS).map(|number| {
+            let engine = engine.clone();
+            async move {
+                let key = format!("/registry/pods/{number}");
+                let (_, entry) = engine.get(&key, At::Latest).await.expect("a read works");
+                let expect = entry.map_or(Expect::Absent, |entry| Expect::Revision(entry.mod_revision));
+                put(&engine, &key, expect, &format!("{round} {}", "x".repeat(BYTES)), None).await;
+            }
+        });
+        futures::stream::iter(puts).for_each_concurrent(64, |put| put).await;
+        sizes.push(size(dir.path()));
+    }
+    let live = (KEYS * BYTES) as u64;
+    assert!(sizes.iter().all(|size| *size < 6 * live), "{sizes:?} for {live}");
+    let newest = engine.revision().await.expect("a revision");
+    drop(engine);
+
+    let engine = Embedded::open(dir.path(), short_log()).expect("it opens");
+    let oldest = match engine.watch("", 2).await.map(drop) {
+        Err(Error::Compacted { requested: 2, oldest }) => oldest,
+        other => panic!("{other:?}"),
+    };
+    // Half of a mebibyte in changes of 8000 bytes.
+    assert!(newest - oldest > 60, "{oldest}..{newest}");
+    let mut watch = engine.watch("", oldest).await.expect("a watch");
+    for revision in oldest + 1..=newest {
+        match watch.next().await.expect("the watch goes on").expect("it is fine") {
+            Event::Put { entry, previous: Some(previous) } => {
+                assert_eq!((entry.mod_revision, entry.version), (revision, previous.version + 1));
+            }
+            event => panic!("{event:?}"),
         }
     }
+}
+
+#[tokio::test]
+async fn a_store_of_the_first_format_is_upgraded() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let options = || Options { checkpoint_bytes: 0, log_bytes_max: 0, ..Options::default() };
+    let engine = Embedded::open(dir.path(), options()).expect("it opens");
+    for number in 0..3 {
+        put(&engine, &format!("/registry/pods/{number}"), Expect::Absent, "v", None).await;
+    }
+    // Whoever comes next waits until the table has it all.
+    engine.backup().await.expect("a backup");
+    engine.close().await.expect("it closes");
+    drop(engine);
+    // The first format had no log, and a state without the log's beginning.
+    for file in std::fs::read_dir(dir.path()).expect("the store").flatten() {
+        if file.file_name().to_string_lossy().starts_with("log.") {
+            std::fs::remove_file(file.path()).expect("it goes");
+        }
+    }
+    let table = redb::TableDefinition::<&str, &[u8]>::new("meta");
+    let database = redb::Database::open(dir.path().join("store.redb")).expect("the table");
+    let transaction = database.begin_write().expect("a transaction");
+    {
+        let mut meta = transaction.open_table(table).expect("a table");
+        let mut state = meta.get("state").expect("a read").expect("a state").value()[..32].to_vec();
+        state[4..8].copy_from_slice(&1_u32.to_le_bytes());
+        let sum = crc32fast::hash(&state[4..]);
+        state[..4].copy_from_slice(&sum.to_le_bytes());
+        meta.insert("state", &state[..]).expect("a write");
+    }
+    transaction.commit().expect("a commit");
+    drop(database);
+    for _ in 0..2 {
+        let engine = open(dir.path());
+        assert_eq!(engine.revision().await, Ok(4));
+        let range = Range { prefix: "", after: None, limit: 0, at: At::Latest };
+        assert_eq!(engine.range(range).await.expect("a range").entries.len(), 3);
+    }
+}
+
+#[tokio::test]
+async fn clocks_may_jump() {
+    const START: u64 = 1_700_000_000_000;
+    const DAY: u64 = 86_400_000;
+    let dir = tempfile::tempdir().expect("a directory");
+    let time = Arc::new(AtomicU64::new(START));
+    let open = || {
+        let time = time.clone();
+        let clock = Clock::new(move || time.load(Ordering::Relaxed));
+        Embedded::open(dir.path(), Options { clock, ..Options::default() }).expect("it opens")
+    };
+    // Whether it is there when the clock has gone on.
+    let is_there = async |engine: &Embedded, key: &str, seconds: u64| {
+        time.fetch_add(seconds * 1000, Ordering::Relaxed);
+        // Whoever asks the writer wakes it up.
+        engine.backup().await.expect("a backup");
+        engine.backup().await.expect("a backup");
+        engine.get(key, At::Latest).await.expect("a read").1.is_some()
+    };
+    let engine = open();
+    put(&engine, "/a", Expect::Absent, "v", Some(60)).await;
+    assert!(is_there(&engine, "/a", 59).await);
+    assert!(!is_there(&engine, "/a", 2).await);
+    put(&engine, "/b", Expect::Absent, "v", Some(60)).await;
+    put(&engine, "/c", Expect::Absent, "v", Some(60)).await;
+    drop(engine);
+    // A clock that was a day ahead has been put right: nobody lives a day longer.
+    time.fetch_sub(DAY, Ordering::Relaxed);
+    let engine = open();
+    assert!(is_there(&engine, "/b", 59).await);
+    assert!(!is_there(&engine, "/b", 2).await);
+    put(&engine, "/d", Expect::Absent, "v", Some(60)).await;
+    drop(engine);
+    // A clock that was a day behind: what was to live for a minute is gone.
+    time.fetch_add(DAY, Ordering::Relaxed);
+    assert!(!is_there(&open(), "/d", 0).await);
 }
 
 #[tokio::test]

@@ -127,6 +127,13 @@ impl SimDisk {
         Ok(SimFile { disk: self.0.clone(), id, boot: world.boot })
     }
 
+    /// The names of all files.
+    pub fn names(&self) -> io::Result<Vec<String>> {
+        let world = self.0.world.lock();
+        world.check()?;
+        Ok(world.names.keys().cloned().collect())
+    }
+
     /// Whether there is such a file.
     pub fn exists(&self, name: &str) -> io::Result<bool> {
         let world = self.0.world.lock();

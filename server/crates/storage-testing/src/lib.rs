@@ -5,4 +5,5 @@
 
 pub mod contract;
 pub mod disk;
+pub mod history;
 pub mod random;

@@ -66,8 +66,10 @@ mod tests {
     use apiwright_storage::{Annex, Entry};
 
     use super::*;
-    use crate::expiry::Millis;
+    use crate::expiry::Deadline;
     use apiwright_cache::Snapshot;
+
+    const DEADLINE: Deadline = Deadline { at: 77, ttl_seconds: 7 };
 
     fn backup(count: u64) -> Backup {
         let mut snapshot = Snapshot { revision: 1 + count, ..Snapshot::default() };
@@ -82,7 +84,7 @@ mod tests {
             };
             snapshot.map.insert(entry.key.clone(), Arc::new(entry));
         }
-        let deadlines = HashMap::from([("/registry/pods/0001".into(), 77)]);
+        let deadlines = HashMap::from([("/registry/pods/0001".into(), DEADLINE)]);
         Backup::new(snapshot, deadlines)
     }
 
@@ -94,7 +96,7 @@ mod tests {
     fn everything_comes_back() {
         for count in [0, 1, 5, 3000] {
             let file = file(count);
-            let mut found: Vec<(String, u64, usize, Option<Millis>)> = Vec::new();
+            let mut found: Vec<(String, u64, usize, Option<Deadline>)> = Vec::new();
             let summary = read(&file[..], |entry, deadline| {
                 found.push((entry.key.to_string(), entry.mod_revision, entry.value.len(), deadline));
             })
@@ -104,7 +106,7 @@ mod tests {
             assert_eq!(summary.hash.to_string().len(), 64);
             let want: Vec<_> = (0..count)
                 .map(|number| {
-                    let deadline = (number == 1).then_some(77);
+                    let deadline = (number == 1).then_some(DEADLINE);
                     (format!("/registry/pods/{number:04}"), 2 + number, (number % 7 * 100) as usize, deadline)
                 })
                 .collect();

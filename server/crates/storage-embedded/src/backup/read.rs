@@ -7,7 +7,7 @@ use apiwright_storage::{Entry, Revision};
 use ring::digest::{Context, SHA256};
 
 use super::{FORMAT, HASH, HEADER, Hash, LENGTHS, MAGIC, Summary};
-use crate::expiry::Millis;
+use crate::expiry::Deadline;
 use crate::record;
 
 /// No key or record is longer; so a damaged length takes no memory.
@@ -39,7 +39,7 @@ pub fn verify(file: impl Read) -> Result<Summary, ReadError> {
 /// Reads a file. What `visit` gets is sound by itself; whether it is complete shows at the end.
 pub(crate) fn read(
     file: impl Read,
-    mut visit: impl FnMut(Arc<Entry>, Option<Millis>),
+    mut visit: impl FnMut(Arc<Entry>, Option<Deadline>),
 ) -> Result<Summary, ReadError> {
     let mut file = Hashed { file, hash: Context::new(&SHA256), bytes: 0 };
     let (format, revision, count) = header(&mut file)?;

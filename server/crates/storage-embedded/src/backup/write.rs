@@ -8,7 +8,7 @@ use bytes::Bytes;
 use ring::digest::{Context, SHA256};
 
 use super::{FORMAT, HEADER, MAGIC};
-use crate::expiry::Millis;
+use crate::expiry::Deadline;
 use crate::record;
 use apiwright_cache::Snapshot;
 
@@ -20,7 +20,7 @@ const PIECE_BYTES: usize = 256 << 10;
 #[derive(Debug)]
 pub struct Backup {
     snapshot: Snapshot,
-    deadlines: HashMap<Key, Millis>,
+    deadlines: HashMap<Key, Deadline>,
 }
 
 /// The file, piece by piece.
@@ -40,7 +40,7 @@ enum Place {
 }
 
 impl Backup {
-    pub(crate) fn new(snapshot: Snapshot, deadlines: HashMap<Key, Millis>) -> Self {
+    pub(crate) fn new(snapshot: Snapshot, deadlines: HashMap<Key, Deadline>) -> Self {
         Self { snapshot, deadlines }
     }
 
