@@ -4,6 +4,7 @@
 //! Each link serves the groups that it owns over the same machinery and hands on the rest.
 
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,10 +21,14 @@ use apiwright_openapi::{OpenApi, OpenApiHandler};
 use apiwright_registry::catalogue::{Catalogue, Version};
 use apiwright_registry::typed::Types;
 use apiwright_registry::{Reserve, Resource, Store};
+use apiwright_remote::{Backends, Host, Resolver, ServiceReference};
 use apiwright_schema::Ref;
 use apiwright_storage::Storage;
+use apiwright_webhook::{AdmissionWebhooks, Clients};
+use futures::future::BoxFuture;
 
 use crate::permits::AuthorizerPermits;
+use crate::resolver::Services;
 
 /// The longest request body, as kube-apiserver has it.
 const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
@@ -66,6 +71,8 @@ pub struct Parts {
     pub watch_timeout_min: Duration,
     /// Where clients reach this server, `host:port`.
     pub address: String,
+    /// The same, for those who are sent there by the Service `kubernetes`.
+    pub own: SocketAddr,
     /// What every server answers besides: health, version, metrics.
     pub pages: Vec<Arc<dyn Pages>>,
 }
@@ -78,6 +85,8 @@ pub struct Assembled {
     pub stores: Stores,
     /// What is told of it.
     pub discovery: Arc<Discovery>,
+    /// Who is asked besides, as webhook configurations have it.
+    pub webhooks: AdmissionWebhooks,
     /// What is served besides, as definitions have it.
     pub custom: Arc<CustomResources>,
 }
@@ -117,7 +126,9 @@ pub fn assemble(parts: Parts) -> Result<Assembled, String> {
         .map(|version| (version, resources(version, parts.event_ttl)))
         .collect();
     let stores = stores(catalogue, &versions, &parts.storage, &parts.reserves);
-    let admission = admission(&stores, &parts)?;
+    let clients = Clients::new(Arc::new(Backends::new(resolver(&stores, parts.own), None)));
+    let webhooks = AdmissionWebhooks::new(&clients);
+    let admission = admission(&stores, &webhooks, &parts)?;
     let shared = Arc::new(Shared {
         admission: Arc::new(admission),
         authorizer: parts.authorizer,
@@ -151,7 +162,7 @@ pub fn assemble(parts: Parts) -> Result<Assembled, String> {
         link(spec.kind, own, &pages, &custom)
     });
     let server = Server::assemble(links);
-    Ok(Assembled { server, stores, discovery, custom })
+    Ok(Assembled { server, stores, discovery, webhooks, custom })
 }
 
 /// One link, as its kind of server is made.
@@ -228,13 +239,32 @@ fn stores(
     )
 }
 
-fn admission(stores: &Stores, parts: &Parts) -> Result<Admission, String> {
+/// Where Services are reached, if there are any.
+fn resolver(stores: &Stores, own: SocketAddr) -> Arc<dyn Resolver> {
+    let services = stores.get("", "v1", "services");
+    match (services, stores.get("discovery.k8s.io", "v1", "endpointslices")) {
+        (Some(services), Some(slices)) => Arc::new(Services::new(services, slices, false, own)),
+        _ => Arc::new(NoServices),
+    }
+}
+
+/// What is compiled in has no Services.
+struct NoServices;
+
+impl Resolver for NoServices {
+    fn resolve<'a>(&'a self, service: &'a ServiceReference) -> BoxFuture<'a, Result<Host, String>> {
+        Box::pin(std::future::ready(Err(format!("service \"{}\" not found", service.name))))
+    }
+}
+
+fn admission(stores: &Stores, webhooks: &AdmissionWebhooks, parts: &Parts) -> Result<Admission, String> {
     let objects = Objects::new(
         stores.0.values().map(|store| Store::new(Arc::clone(&store.resource), Arc::clone(&store.storage))),
     );
     let permits: Arc<dyn Permits> = Arc::new(AuthorizerPermits(Arc::clone(&parts.authorizer)));
+    let built_in = apiwright_admission::built_in(&objects, &permits, parts.tolerations);
     Admission::choose(
-        apiwright_admission::built_in(&objects, &permits, parts.tolerations),
+        built_in.into_iter().chain(webhooks.plugins(&objects)),
         parts.chain.admission.iter().map(|plugin| (plugin.name, plugin.default)),
         &parts.enable_admission_plugins,
         &parts.disable_admission_plugins,

@@ -14,6 +14,7 @@ pub mod logging;
 mod permits;
 pub mod pki;
 pub mod probes;
+pub mod resolver;
 pub mod resources;
 pub mod run;
 pub mod services;

@@ -90,6 +90,7 @@ pub async fn run(config: Config) -> Result<(), String> {
         event_ttl: config.flags.event_ttl,
         watch_timeout_min: Duration::from_secs(config.flags.min_request_timeout),
         address: config.advertised(address).to_string(),
+        own: config.advertised(address),
         pages: vec![
             Arc::clone(&health) as _,
             Arc::new(apiwright_chain::version::VersionPage),
@@ -101,6 +102,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     let definitions = assembled.definitions();
     let resources: Arc<dyn Resources> =
         Arc::new(AllResources::new(assembled.stores.clone(), Arc::clone(&assembled.custom)));
+    let webhooks = assembled.webhooks;
     let server = assembled.server.prepare();
     let stack = Stack::new(
         filters(&config, authentication, authorizer, &views, Arc::clone(&metrics), drain.clone()),
@@ -114,6 +116,8 @@ pub async fn run(config: Config) -> Result<(), String> {
         Duration::from_secs(DRAIN_SECONDS_MAX),
     ));
     tokio::spawn(until_signal(drainer, Arc::clone(&progress), config.flags.shutdown_delay_duration)?);
+    let started = webhooks.start(&storage, &drain).await;
+    started.map_err(|why| format!("cannot read webhook configurations: {why}"))?;
     start(&config, &storage, &assembled.stores, &views, &progress, &drain, address).await?;
     if let Some(mut definitions) = definitions {
         definitions.load().await.map_err(|why| format!("cannot read definitions: {why}"))?;

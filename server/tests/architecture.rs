@@ -14,6 +14,7 @@ const LAYERS: &[&str] = &[
     "openapi",
     "discovery",
     "controllers",
+    "webhook",
     "chain",
     "admission",
     "registry",

@@ -1,6 +1,7 @@
 //! What plugins learn of a request.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use apiwright_json::Value;
 use apiwright_meta::{GroupResource, GroupVersionKind, Status, object};
@@ -29,6 +30,8 @@ pub struct Attributes<'a> {
     pub user: User<'a>,
     /// Nothing will be stored.
     pub dry_run: bool,
+    /// When the request must be answered.
+    pub deadline: Option<Instant>,
     /// `CreateOptions`, `UpdateOptions`, `PatchOptions` or `DeleteOptions`.
     pub options: Option<&'a Value>,
     /// Where plugins put texts for Warning headers.

@@ -64,6 +64,7 @@ impl Request {
             name: "x",
             user: User::default(),
             dry_run: false,
+            deadline: None,
             options: None,
             warnings: &warnings,
             versions,

@@ -103,6 +103,7 @@ impl Cluster {
             name,
             user: User::default(),
             dry_run: false,
+            deadline: None,
             options: None,
             warnings,
             versions: &[],

@@ -124,6 +124,7 @@ impl<'a> Admit<'a> {
             name,
             user: User { name: &user.name, uid: &user.uid, groups: &user.groups, extra: &user.extra },
             dry_run: self.options.is_dry_run(),
+            deadline: self.call.deadline,
             options,
             warnings,
             versions: &self.target.server.siblings,

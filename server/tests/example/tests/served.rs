@@ -41,6 +41,7 @@ impl Server {
             event_ttl: Duration::from_hours(1),
             watch_timeout_min: Duration::from_mins(1),
             address: "127.0.0.1:6443".into(),
+            own: ([127, 0, 0, 1], 6443).into(),
             pages: Vec::new(),
         })
         .expect("the chain");

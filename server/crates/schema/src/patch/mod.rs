@@ -142,6 +142,16 @@ impl Patch {
         }
     }
 
+    /// Whether it has no operation.
+    pub fn is_empty(&self) -> bool {
+        match &self.steps {
+            Steps::Json(operations) => operations.is_empty(),
+            Steps::Merge(patch) | Steps::Strategic(patch) => {
+                patch.as_object().is_some_and(apiwright_json::Object::is_empty)
+            }
+        }
+    }
+
     /// What a strict decoder minds about the patch itself.
     pub fn strict(&self) -> &[String] {
         &self.strict

@@ -1,0 +1,20 @@
+//! Webhooks: others who are asked about requests, over HTTPS.
+//!
+//! Position: above `admission`, whose plugins it brings two more to, and `remote`, which makes the
+//! connections; below `apiextensions`, whose definitions have objects converted by webhooks through
+//! the same [`Client`].
+//! Invariant: where nothing is configured, a request costs one load of an atomic pointer. What is
+//! configured is compiled once, when it changes, by event.
+
+pub mod admission;
+mod answer;
+mod call;
+mod client;
+mod configurations;
+mod hook;
+mod mutating;
+mod review;
+mod validating;
+
+pub use admission::AdmissionWebhooks;
+pub use client::{Client, Clients, Failure};

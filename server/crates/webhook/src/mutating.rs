@@ -1,0 +1,129 @@
+//! `MutatingAdmissionWebhook`: the webhooks that a request matches are called one after the other;
+//! each sees what those before made of the object.
+
+use std::sync::Arc;
+
+use apiwright_admission::matching::Matched;
+use apiwright_admission::{Attributes, Objects, Plugin};
+use apiwright_json::Value;
+use apiwright_meta::Status;
+use apiwright_meta::status::Result;
+use apiwright_schema::patch::{FieldValidation, Format, Patch};
+use futures::future::BoxFuture;
+
+use crate::answer::Answer;
+use crate::call::{self, Refusal};
+use crate::client::quoted;
+use crate::configurations::Configurations;
+use crate::hook::Hook;
+use crate::validating::{Converted, concerns, not_ready};
+
+const NAME: &str = "MutatingAdmissionWebhook";
+
+/// The plugin.
+pub(crate) struct MutatingAdmissionWebhook {
+    pub(crate) configurations: Arc<Configurations>,
+    pub(crate) objects: Objects,
+}
+
+impl MutatingAdmissionWebhook {
+    async fn call(
+        &self,
+        request: &Attributes<'_>,
+        mut object: Option<&mut Value>,
+        old: Option<&Value>,
+    ) -> Result<()> {
+        let hooks = self.configurations.hooks().ok_or_else(|| not_ready(request, object.as_deref()))?;
+        let turns = request.reinvocation;
+        turns.begin(NAME, object.as_deref());
+        let mut any = false;
+        for hook in hooks.iter() {
+            let matched = hook.criteria.matches(request, object.as_deref(), old, &self.objects).await?;
+            let Some(matched) = matched.filter(|_| turns.calls(NAME, &hook.id)) else { continue };
+            any = true;
+            let outcome = call_one(hook, request, matched, object.as_deref_mut(), old).await;
+            let changed = *outcome.as_ref().unwrap_or(&false);
+            turns.called(NAME, &hook.id, changed, hook.again);
+            if let Err(refusal) = outcome {
+                call::decide(hook, request, refusal)?;
+            }
+        }
+        if any {
+            turns.end(NAME, object.as_deref());
+        }
+        Ok(())
+    }
+}
+
+/// Calls a webhook and does what it says; gives whether that changes the object.
+async fn call_one(
+    hook: &Hook,
+    request: &Attributes<'_>,
+    matched: Matched<'_>,
+    object: Option<&mut Value>,
+    old: Option<&Value>,
+) -> Result<bool, Refusal> {
+    let converted =
+        Converted::of(request, matched, object.as_deref(), old).await.map_err(Refusal::Refused)?;
+    let seen = converted.objects(object.as_deref(), old);
+    let mut answer = call::ask(hook, request, matched, seen, true).await?;
+    if !answer.allowed {
+        return Err(Refusal::Refused(answer.denial(&hook.name)));
+    }
+    let Some(patch) = patch(&answer)? else { return Ok(false) };
+    let Some(object) = object else {
+        let why = format!(
+            "admission webhook {} attempted to modify the object, which is not supported for this operation",
+            quoted(&hook.name)
+        );
+        return Err(Refusal::Refused(Status::internal(why)));
+    };
+    if answer.patch_type != "JSONPatch" {
+        return Err(Refusal::Unanswered(format!("unsupported patch type {}", quoted(&answer.patch_type))));
+    }
+    let internal = |why: &dyn std::fmt::Display| Refusal::Refused(Status::internal(why));
+    let converted = converted.take_object();
+    let current = converted.as_ref().unwrap_or(object);
+    let patched = patch.edit(&request.resource.schema, current).map_err(|why| internal(&why))?;
+    let version = matched.conversion();
+    let settled = request.forms.settle(patched, version.map(Arc::as_ref)).map_err(Refusal::Refused)?;
+    let changed = settled != *current;
+    *object = match version {
+        None => settled,
+        Some(_) if !changed => return Ok(false),
+        Some(version) => {
+            request.forms.convert_back(settled, version).await.map_err(|why| internal(&why.message))?
+        }
+    };
+    Ok(changed)
+}
+
+/// The patch of an answer; `None` where it has none or does nothing.
+fn patch(answer: &Answer) -> Result<Option<Patch>, Refusal> {
+    if answer.patch.is_empty() {
+        return Ok(None);
+    }
+    let patch = Patch::read(Format::Json, &answer.patch, FieldValidation::Ignore).map_err(|why| {
+        Refusal::Unanswered(format!("received undecodable patch in webhook response: {why}"))
+    })?;
+    Ok(Some(patch).filter(|patch| !patch.is_empty()))
+}
+
+impl Plugin for MutatingAdmissionWebhook {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn concerns(&self, request: &Attributes<'_>) -> bool {
+        concerns(&self.configurations, request)
+    }
+
+    fn mutate<'a>(
+        &'a self,
+        request: &'a Attributes<'a>,
+        object: Option<&'a mut Value>,
+        old: Option<&'a Value>,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.call(request, object, old))
+    }
+}

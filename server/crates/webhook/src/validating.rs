@@ -1,0 +1,127 @@
+//! `ValidatingAdmissionWebhook`: all webhooks that a request matches are asked at once, and all
+//! must allow it.
+
+use std::sync::Arc;
+
+use apiwright_admission::matching::{Matched, is_exempt};
+use apiwright_admission::{Attributes, Objects, Plugin};
+use apiwright_json::Value;
+use apiwright_meta::Status;
+use apiwright_meta::status::Result;
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+
+use crate::call::{self, Refusal};
+use crate::configurations::Configurations;
+use crate::hook::Hook;
+use crate::review;
+
+/// The plugin.
+pub(crate) struct ValidatingAdmissionWebhook {
+    pub(crate) configurations: Arc<Configurations>,
+    pub(crate) objects: Objects,
+}
+
+impl ValidatingAdmissionWebhook {
+    async fn ask(&self, request: &Attributes<'_>, object: Option<&Value>, old: Option<&Value>) -> Result<()> {
+        let hooks = self.configurations.hooks().ok_or_else(|| not_ready(request, object))?;
+        let mut calls = FuturesUnordered::new();
+        for hook in hooks.iter() {
+            if let Some(matched) = hook.criteria.matches(request, object, old, &self.objects).await? {
+                calls.push(ask_one(hook, request, matched, object, old));
+            }
+        }
+        let mut first = Ok(());
+        while let Some(outcome) = calls.next().await {
+            first = first.and(outcome);
+        }
+        first
+    }
+}
+
+async fn ask_one(
+    hook: &Hook,
+    request: &Attributes<'_>,
+    matched: Matched<'_>,
+    object: Option<&Value>,
+    old: Option<&Value>,
+) -> Result<()> {
+    let converted = Converted::of(request, matched, object, old).await?;
+    let objects = converted.objects(object, old);
+    let outcome = match call::ask(hook, request, matched, objects, false).await {
+        Ok(answer) if answer.allowed => return Ok(()),
+        Ok(mut answer) => Refusal::Refused(answer.denial(&hook.name)),
+        Err(refusal) => refusal,
+    };
+    call::decide(hook, request, outcome)
+}
+
+/// The objects of a request as another version has them, where a webhook wants that.
+#[derive(Default)]
+pub(crate) struct Converted {
+    object: Option<Value>,
+    old: Option<Value>,
+}
+
+impl Converted {
+    pub(crate) async fn of(
+        request: &Attributes<'_>,
+        matched: Matched<'_>,
+        object: Option<&Value>,
+        old: Option<&Value>,
+    ) -> Result<Self> {
+        let Some(version) = matched.conversion() else { return Ok(Self::default()) };
+        let mut converted = Self::default();
+        for (from, to) in [(object, &mut converted.object), (old, &mut converted.old)] {
+            if let Some(from) = from {
+                let there = request.forms.convert(from, version).await;
+                *to = Some(there.map_err(|why| Status::internal(why.message))?);
+            }
+        }
+        Ok(converted)
+    }
+
+    /// The converted objects, or those of the request.
+    pub(crate) fn objects<'a>(
+        &'a self,
+        object: Option<&'a Value>,
+        old: Option<&'a Value>,
+    ) -> review::Objects<'a> {
+        review::Objects { object: self.object.as_ref().or(object), old: self.old.as_ref().or(old) }
+    }
+
+    /// The converted object, to be changed.
+    pub(crate) fn take_object(self) -> Option<Value> {
+        self.object
+    }
+}
+
+/// Whether a webhook may have a say in a request.
+pub(crate) fn concerns(configurations: &Configurations, request: &Attributes<'_>) -> bool {
+    configurations.any(|hook| hook.criteria.by_rules(request).is_some()) && !is_exempt(request)
+}
+
+/// Nobody gets past webhooks that nobody has read yet.
+pub(crate) fn not_ready(request: &Attributes<'_>, object: Option<&Value>) -> Box<Status> {
+    request.forbid(object, "not yet ready to handle request")
+}
+
+impl Plugin for ValidatingAdmissionWebhook {
+    fn name(&self) -> &'static str {
+        "ValidatingAdmissionWebhook"
+    }
+
+    fn concerns(&self, request: &Attributes<'_>) -> bool {
+        concerns(&self.configurations, request)
+    }
+
+    fn validate<'a>(
+        &'a self,
+        request: &'a Attributes<'a>,
+        object: Option<&'a Value>,
+        old: Option<&'a Value>,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.ask(request, object, old))
+    }
+}
