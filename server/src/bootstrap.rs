@@ -4,6 +4,7 @@
 //! looks like one that a client made.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use apiwright_chain::spec::BootstrapObject;
 use apiwright_json::{Duplicates, Value, decode};
@@ -21,6 +22,10 @@ use futures::stream::{self, StreamExt};
 
 /// How many creations are under way at once; they share the engine's commits.
 const CONCURRENT_MAX: usize = 256;
+/// How often a creation is tried again: another replica that is at the same one holds what it needs.
+const ATTEMPTS_MAX: u32 = 10;
+/// How long to wait in between.
+const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
 /// What is known at the start only: the `${name}`s of the specs.
 #[derive(Debug)]
@@ -50,7 +55,7 @@ pub async fn ensure(
             .iter()
             .filter(|one| matches!(one.resource, "namespaces" | "servicecidrs") == wave)
             .filter_map(|one| Some((one, store(one.group, one.version, one.resource)?)))
-            .map(|(one, store)| create(one, placeholders, catalogue, store))
+            .map(|(one, store)| insist(one, placeholders, catalogue, store))
             .collect();
         let results: Vec<_> = stream::iter(creations).buffer_unordered(CONCURRENT_MAX).collect().await;
         for result in results {
@@ -60,11 +65,27 @@ pub async fn ensure(
     Ok(made)
 }
 
-async fn create(
+async fn insist(
     spec: &BootstrapObject,
     placeholders: &Placeholders,
     catalogue: &Catalogue,
     store: Arc<Store>,
+) -> Result<bool, String> {
+    for _ in 1..ATTEMPTS_MAX {
+        match create(spec, placeholders, catalogue, &store).await {
+            Err(why) => tracing::debug!(why, "a bootstrap object is tried again"),
+            made => return made,
+        }
+        tokio::time::sleep(RETRY_INTERVAL).await;
+    }
+    create(spec, placeholders, catalogue, &store).await
+}
+
+async fn create(
+    spec: &BootstrapObject,
+    placeholders: &Placeholders,
+    catalogue: &Catalogue,
+    store: &Store,
 ) -> Result<bool, String> {
     let complain =
         |why: &dyn std::fmt::Display| format!("bootstrap object of {}: {why}: {}", spec.resource, spec.json);

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, missing_docs, unreachable_pub)] // each test file uses a part
 
+pub mod api;
 pub mod process;
 
 use std::net::TcpListener;

@@ -209,6 +209,10 @@ impl Storage for Cached {
         self.engine.health()
     }
 
+    fn keeps_order(&self) -> bool {
+        self.engine.keeps_order()
+    }
+
     fn close(&self) -> BoxFuture<'_, Result<()>> {
         Box::pin(async {
             self.follower.abort();

@@ -7,7 +7,8 @@ use crate::store::{Check, DeleteOptions, Freshness, ListPage, Paging, Selection,
 
 /// How many objects are listed at once.
 const PAGE_MAX: usize = 10_000;
-/// How many deletions are under way at once; they begin in order.
+/// How many deletions are under way at once, where the engine keeps their order: others see them
+/// happen in the order of the list.
 const AT_ONCE: usize = 16;
 
 impl Store {
@@ -50,6 +51,7 @@ impl Store {
         options: &DeleteOptions,
         check: &dyn Check,
     ) -> Result<()> {
+        let at_once = if self.storage.keeps_order() { AT_ONCE } else { 1 };
         // The entries are shared, not borrowed: a future of many lifetimes could not be sent.
         stream::iter(page.entries.clone())
             .map(|entry| async move {
@@ -59,7 +61,7 @@ impl Store {
                     _ => Ok(()),
                 }
             })
-            .buffered(AT_ONCE)
+            .buffered(at_once)
             .try_collect()
             .await
     }

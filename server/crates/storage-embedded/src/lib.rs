@@ -205,6 +205,10 @@ impl Storage for Embedded {
         })
     }
 
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
     fn close(&self) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {
             let (reply, answer) = oneshot::channel();

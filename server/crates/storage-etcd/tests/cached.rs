@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use apiwright_cache::Cached;
 use apiwright_storage::{At, Change, Error, Event, Expect, Key, Outcome, Range, Storage, Watch};
+use apiwright_storage_etcd::Options;
 use bytes::Bytes;
 use futures::{FutureExt, StreamExt};
 
@@ -111,7 +112,7 @@ async fn what_was_compacted_unseen_is_told_as_a_difference() {
     }
     let mut server = Server::start();
     let relay = support::Relay::start(server.port()).await;
-    let cached = server.cached(relay.options(server.options()), ROOT).await;
+    let cached = server.cached(Options { endpoints: vec![relay.url()], ..server.options() }, ROOT).await;
     for key in ["changed", "gone", "kept", "remade"] {
         put(&cached, &format!("{ROOT}{key}"), "1").await.unwrap();
     }

@@ -217,3 +217,116 @@ async fn users_have_passwords() {
     assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
     assert!(nobody.health().await.is_err());
 }
+
+/// A member takes the name in a client's certificate for a user; this one may use our keys only.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn certificates_are_users() {
+    if !support::available() {
+        return;
+    }
+    let mut tls = Tls::default();
+    let server = Server::start_tls(|dir| {
+        tls = certificates(dir);
+        let file = |flag: &str, name: &str| format!("--{flag}={}", dir.join(name).display());
+        vec![
+            file("cert-file", "server"),
+            file("key-file", "key"),
+            file("trusted-ca-file", "ca"),
+            "--client-cert-auth".into(),
+        ]
+    });
+    let options = || Options { tls: Some(tls.clone()), ..server.options() };
+    drop(server.connect(options()).await);
+    let ca = etcd_client::Certificate::from_pem(&tls.ca);
+    let (certificate, key) = tls.identity.as_ref().unwrap();
+    let identity = etcd_client::Identity::from_pem(certificate, key);
+    let connection = etcd_client::TlsOptions::new().ca_certificate(ca).identity(identity);
+    let connection = etcd_client::ConnectOptions::new().with_tls(connection.domain_name("etcd.test"));
+    let mut admin = etcd_client::Client::connect([server.url()], Some(connection)).await.unwrap();
+    for user in ["root", "client"] {
+        admin.user_add(user, "secret", None).await.unwrap();
+        admin.role_add(user).await.unwrap();
+        admin.user_grant_role(user, user).await.unwrap();
+    }
+    let permission = etcd_client::Permission::read_write("/registry/").with_prefix();
+    admin.role_grant_permission("client", permission).await.unwrap();
+    admin.auth_enable().await.unwrap();
+
+    let cached = server.cached(options(), "/registry/").await;
+    for round in 0..3 {
+        let key = format!("/registry/{round}");
+        let change = Change::Put { value: Bytes::from_static(b"v"), ttl_seconds: None };
+        cached.commit(Key::from(&*key), Expect::Absent, change).await.unwrap();
+        let (_, entry) = cached.get(&key, At::Latest).await.unwrap();
+        assert!(entry.is_some());
+    }
+    let error = cached.get("/elsewhere", At::Latest).await.unwrap_err();
+    assert!(matches!(error, Error::Unavailable(_)), "{error:?}");
+    cached.health().await.unwrap();
+}
+
+/// Servers that compact the same cluster take turns: one revision is compacted at each interval, and
+/// that is the newest of one interval ago.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn compaction_is_agreed_upon() {
+    const INTERVAL: Duration = Duration::from_millis(500);
+    if !support::available() {
+        return;
+    }
+    let server = Server::start();
+    let mut engines = Vec::new();
+    for _ in 0..3 {
+        engines.push(server.connect(server.options()).await);
+    }
+    let first = put(&engines[0], "/a", Expect::Absent, "1").await.unwrap();
+    for engine in &engines {
+        tokio::spawn(engine.compact_every(INTERVAL));
+    }
+    let began = Instant::now();
+    // Nothing is compacted before an interval has passed since the first look.
+    let mut revision = first;
+    while engines[1].get("/a", At::Revision(first)).await.is_ok() {
+        assert!(began.elapsed() < Duration::from_secs(20), "nothing is compacted");
+        revision = put(&engines[2], "/a", Expect::Revision(revision), "more").await.unwrap();
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert!(began.elapsed() > INTERVAL * 3 / 2, "compacted after {:?}", began.elapsed());
+    let mut client = etcd_client::Client::connect([server.url()], None).await.unwrap();
+    let version = async |client: &mut etcd_client::Client| {
+        client.get("compact_rev_key", None).await.unwrap().kvs()[0].version()
+    };
+    let count = version(&mut client).await;
+    tokio::time::sleep(INTERVAL * 4).await;
+    let rounds = version(&mut client).await - count;
+    assert!((3..=5).contains(&rounds), "three servers compacted {rounds} times in 4 intervals");
+    engines[0].get("/a", At::Revision(revision)).await.unwrap_err();
+    for engine in engines {
+        engine.close().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn entries_that_expire_share_leases() {
+    if !support::available() {
+        return;
+    }
+    let server = Server::start();
+    let engine = server.connect(server.options()).await;
+    let put = async |number: usize, ttl_seconds| {
+        let change = Change::Put { value: Bytes::from_static(b"v"), ttl_seconds: Some(ttl_seconds) };
+        engine.commit(Key::from(format!("/events/{number}")), Expect::Absent, change).await.unwrap();
+    };
+    futures::future::join_all((0..50).map(|number| put(number, 3600))).await;
+    let mut client = etcd_client::Client::connect([server.url()], None).await.unwrap();
+    let leases = client.leases().await.unwrap().leases().to_vec();
+    assert_eq!(leases.len(), 1);
+    // Somebody ends it: the next entry gets another one.
+    client.lease_revoke(leases[0].id()).await.unwrap();
+    put(50, 3600).await;
+    let range = Range { prefix: "/events/", after: None, limit: 0, at: At::Latest };
+    assert_eq!(engine.range(range).await.unwrap().entries.len(), 1);
+    let leases = client.leases().await.unwrap();
+    assert_eq!(leases.leases().len(), 1);
+    let life = client.lease_time_to_live(leases.leases()[0].id(), None).await.unwrap();
+    assert_eq!(life.granted_ttl(), 3660);
+}

@@ -5,5 +5,6 @@
 
 pub mod contract;
 pub mod disk;
+pub mod etcd;
 pub mod history;
 pub mod random;

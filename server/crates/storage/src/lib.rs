@@ -211,6 +211,11 @@ pub trait Storage: Send + Sync + 'static {
     /// Whether reads and writes can be served: what the readiness check asks.
     fn health(&self) -> BoxFuture<'_, Result<()>>;
 
+    /// Whether writes of one caller that begin one after the other, without waiting, happen in that order.
+    fn keeps_order(&self) -> bool {
+        false
+    }
+
     /// Flushes and stops; later calls fail with [`Error::Unavailable`].
     fn close(&self) -> BoxFuture<'_, Result<()>>;
 }
