@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apiwright_storage::{
-    At, Change, Entry, Error, Expect, Key, Outcome, Page, Range, Result, Revision, Storage, Watch,
+    At, Change, Entry, Error, Expect, Key, Only, Outcome, Page, Range, Result, Revision, Select, Storage,
+    Watch,
 };
 use futures::future::BoxFuture;
 use tokio::sync::watch as flag;
@@ -130,6 +131,11 @@ impl Cached {
 
     /// Reads from memory; `None` where the engine has to be asked.
     async fn read<T>(&self, at: At, read: impl FnOnce(&Snapshot) -> T) -> Result<Option<T>> {
+        self.ask(at, |memory| memory.read(at, read)).await
+    }
+
+    /// Has the memory answer about a moment; `None` where the engine has to be asked.
+    async fn ask<T>(&self, at: At, read: impl FnOnce(&Memory) -> Result<T>) -> Result<Option<T>> {
         self.memory.check()?;
         let there = match at {
             At::Latest => self.follows_to(self.newest.ask().await?).await,
@@ -146,7 +152,7 @@ impl Cached {
         if !there {
             return Ok(None);
         }
-        match self.memory.read(at, read) {
+        match read(&self.memory) {
             // Whatever the window does not hold, the engine may.
             Err(Error::Compacted { .. }) => Ok(None),
             read => read.map(Some),
@@ -183,15 +189,34 @@ impl Storage for Cached {
         })
     }
 
+    fn select<'a>(&'a self, range: Range<'a>, wanted: &'a dyn Select) -> BoxFuture<'a, Result<Page>> {
+        Box::pin(async move {
+            let read = |memory: &Memory| memory.select(range, wanted);
+            match if self.covers(range.prefix) { self.ask(range.at, read).await? } else { None } {
+                Some(page) => Ok(page),
+                None => self.engine.select(range, wanted).await,
+            }
+        })
+    }
+
     fn commit(&self, key: Key, expect: Expect, change: Change) -> BoxFuture<'_, Result<Outcome>> {
         self.engine.commit(key, expect, change)
     }
 
     fn watch<'a>(&'a self, prefix: &'a str, after: Revision) -> BoxFuture<'a, Result<Watch>> {
+        self.watch_only(prefix, after, None)
+    }
+
+    fn watch_only<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: Revision,
+        only: Option<&'a Only>,
+    ) -> BoxFuture<'a, Result<Watch>> {
         if self.covers(prefix) {
-            Box::pin(async move { self.memory.watch(prefix, after) })
+            Box::pin(async move { self.memory.watch(prefix, after, only) })
         } else {
-            self.engine.watch(prefix, after)
+            self.engine.watch_only(prefix, after, only)
         }
     }
 

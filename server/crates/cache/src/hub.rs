@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::task::Waker;
 
-use apiwright_storage::{Error, Event, Result, Revision};
+use apiwright_storage::{Error, Event, Only, Result, Revision};
 
 use crate::Limits;
 use crate::history::History;
@@ -47,14 +47,19 @@ impl Hub {
     }
 
     /// Registers a watch of the changes after a revision.
-    pub(crate) fn subscribe(&mut self, prefix: &str, after: Revision) -> Result<Arc<Subscriber>> {
+    pub(crate) fn subscribe(
+        &mut self,
+        prefix: &str,
+        after: Revision,
+        only: Option<&Only>,
+    ) -> Result<Arc<Subscriber>> {
         if let Some(error) = &self.closed {
             return Err(error.clone());
         }
         // Nothing happened before a store's first revision.
         let after = after.max(FIRST_REVISION);
         let position = self.history.after(after)?;
-        let subscriber = Arc::new(Subscriber::new(prefix, after, position));
+        let subscriber = Arc::new(Subscriber::new(prefix, only.cloned(), after, position));
         self.index.insert(subscriber.clone());
         Ok(subscriber)
     }
@@ -67,11 +72,9 @@ impl Hub {
     pub(crate) fn publish(&mut self, events: Vec<Event>, revision: Revision, wakers: &mut Vec<Waker>) {
         for event in events {
             let position = self.history.end();
-            if let Some(key) = event.key() {
-                self.index.matching(key, |subscriber| {
-                    wakers.extend(subscriber.push(position, &event, self.queue_max));
-                });
-            }
+            self.index.matching(&event, |subscriber| {
+                wakers.extend(subscriber.push(position, &event, self.queue_max));
+            });
             self.history.push(event);
         }
         self.history.advance(revision);

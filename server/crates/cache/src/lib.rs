@@ -6,6 +6,7 @@
 
 mod cached;
 mod difference;
+mod facets;
 mod follow;
 mod history;
 mod hub;

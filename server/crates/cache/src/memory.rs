@@ -5,13 +5,14 @@
 
 use std::sync::Arc;
 
-use apiwright_storage::{At, Error, Event, Result, Revision, Watch};
+use apiwright_storage::{At, Error, Event, Only, Page, Range, Result, Revision, Select, Watch};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
 use crate::Limits;
+use crate::facets::Facets;
 use crate::hub::Hub;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, select};
 use crate::watch::WatchStream;
 
 /// Entries of many versions, and the watches of their changes.
@@ -19,6 +20,7 @@ use crate::watch::WatchStream;
 pub struct Memory {
     snapshot: ArcSwap<Snapshot>,
     hub: Arc<Mutex<Hub>>,
+    facets: Facets,
     /// Why nothing works any more.
     ended: arc_swap::ArcSwapOption<Error>,
 }
@@ -29,6 +31,7 @@ impl Memory {
         Self {
             hub: Arc::new(Mutex::new(Hub::new(snapshot.revision, limits))),
             snapshot: ArcSwap::from_pointee(snapshot),
+            facets: Facets::default(),
             ended: arc_swap::ArcSwapOption::empty(),
         }
     }
@@ -74,10 +77,22 @@ impl Memory {
         }
     }
 
-    /// Every change below a prefix after a revision, then those to come.
-    pub fn watch(&self, prefix: &str, after: Revision) -> Result<Watch> {
+    /// The entries of a range that are wanted, from an index where all of them have something in common.
+    pub fn select(&self, range: Range<'_>, wanted: &dyn Select) -> Result<Page> {
         self.check()?;
-        let subscriber = self.hub.lock().subscribe(prefix, after)?;
+        if let Some(only) = wanted.only() {
+            return self.facets.page(&self.snapshot, &self.hub, range, wanted, only);
+        }
+        self.read(range.at, |snapshot| {
+            select(snapshot.range(range.prefix, range.after), snapshot.revision, range.limit, wanted)
+        })
+    }
+
+    /// Every change below a prefix after a revision, then those to come. With `only`, changes of other entries
+    /// are left out.
+    pub fn watch(&self, prefix: &str, after: Revision, only: Option<&Only>) -> Result<Watch> {
+        self.check()?;
+        let subscriber = self.hub.lock().subscribe(prefix, after, only)?;
         Ok(Box::pin(WatchStream::new(self.hub.clone(), subscriber)))
     }
 
@@ -193,8 +208,8 @@ mod tests {
         for queue in 1..6 {
             let limits = Limits { watch_queue_events_max: queue, ..Limits::default() };
             let memory = Memory::new(Snapshot { revision: 3, map: Map::new() }, &limits);
-            let mut early = memory.watch("", 3).unwrap();
-            let mut future = memory.watch("", 9).unwrap();
+            let mut early = memory.watch("", 3, None).unwrap();
+            let mut future = memory.watch("", 9, None).unwrap();
             assert!(matches!(early.next().now_or_never(), Some(Some(Ok(Event::Progress(3))))));
             step(&memory, 5, &["a", "b", "c"], &[]);
             assert_eq!(early.next().now_or_never().unwrap().unwrap().unwrap().revision(), 5);
@@ -224,8 +239,8 @@ mod tests {
             assert_eq!(rest(&mut future), ["c@15", "d@15"], "{queue}");
             memory.compact(9).unwrap();
             assert_eq!(keys(&memory, 9), ["c=5", "d=9"]);
-            assert!(memory.watch("", 8).is_err());
-            assert_eq!(rest(&mut memory.watch("", 9).unwrap()), ["c@15", "d@15"], "{queue}");
+            assert!(memory.watch("", 8, None).is_err());
+            assert_eq!(rest(&mut memory.watch("", 9, None).unwrap()), ["c@15", "d@15"], "{queue}");
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use apiwright_storage::{Entry, Key, Page, Revision};
+use apiwright_storage::{Entry, Key, Page, Revision, Select};
 
 /// The ordered entries.
 pub type Map = imbl::OrdMap<Key, Arc<Entry>>;
@@ -23,24 +23,40 @@ pub struct Snapshot {
 impl Snapshot {
     /// The part of a range that starts after a key and has at most `limit` entries, 0 for all.
     pub fn page(&self, prefix: &str, after: Option<&str>, limit: usize) -> Page {
-        page(&self.map, self.revision, prefix, after, limit)
+        let mut rest = self.range(prefix, after);
+        let limit = if limit == 0 { usize::MAX } else { limit };
+        let entries = rest.by_ref().take(limit).cloned().collect();
+        Page { revision: self.revision, entries, remaining: rest.count() as u64 }
+    }
+
+    /// The entries below a prefix and behind a key.
+    pub fn range(&self, prefix: &str, after: Option<&str>) -> impl Iterator<Item = &Arc<Entry>> {
+        let start = match after {
+            Some(after) if after >= prefix => Bound::Excluded(after),
+            _ => Bound::Included(prefix),
+        };
+        let end = successor(prefix);
+        let end = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let entries = (!is_empty(start, end)).then(|| self.map.range::<_, str>((start, end)));
+        entries.into_iter().flatten().map(|(_, entry)| entry)
     }
 }
 
-fn page(map: &Map, revision: Revision, prefix: &str, after: Option<&str>, limit: usize) -> Page {
-    let start = match after {
-        Some(after) if after >= prefix => Bound::Excluded(after),
-        _ => Bound::Included(prefix),
-    };
-    let end = successor(prefix);
-    let end = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-    if is_empty(start, end) {
-        return Page { revision, entries: Vec::new(), remaining: 0 };
+/// Those of some entries that are wanted, and how many of all come behind the last one.
+pub(crate) fn select<'a>(
+    mut entries: impl Iterator<Item = &'a Arc<Entry>>,
+    revision: Revision,
+    limit: usize,
+    wanted: &dyn Select,
+) -> Page {
+    let mut found = Vec::new();
+    while limit == 0 || found.len() < limit {
+        let Some(entry) = entries.next() else { break };
+        if wanted.wants(entry) {
+            found.push(entry.clone());
+        }
     }
-    let mut rest = map.range::<_, str>((start, end)).map(|(_, entry)| entry);
-    let limit = if limit == 0 { usize::MAX } else { limit };
-    let entries = rest.by_ref().take(limit).cloned().collect();
-    Page { revision, entries, remaining: rest.count() as u64 }
+    Page { revision, entries: found, remaining: entries.count() as u64 }
 }
 
 /// Whether nothing lies between the bounds; the map would panic on them.
@@ -105,6 +121,7 @@ mod tests {
                 (entry.key.clone(), Arc::new(entry))
             })
             .collect();
+        let snapshot = Snapshot { revision: 2, map };
         let cases: [Case<'_>; 10] = [
             ("/p/", None, 0, &["/p/", "/p/a", "/p/b", "/p/c"], 0),
             ("/p/", None, 2, &["/p/", "/p/a"], 2),
@@ -118,7 +135,7 @@ mod tests {
             ("", Some("/q"), 0, &[], 0),
         ];
         for (prefix, after, limit, want, remaining) in cases {
-            let page = page(&map, 2, prefix, after, limit);
+            let page = snapshot.page(prefix, after, limit);
             let got: Vec<&str> = page.entries.iter().map(|entry| &*entry.key).collect();
             assert_eq!((got.as_slice(), page.remaining), (want, remaining), "{prefix} {after:?} {limit}");
         }

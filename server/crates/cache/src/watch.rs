@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::task::{Context, Poll, Waker};
 
-use apiwright_storage::{Error, Event, Result, Revision};
+use apiwright_storage::{Entry, Error, Event, Only, Result, Revision};
 use parking_lot::Mutex;
 
 use crate::history::Position;
@@ -27,6 +27,8 @@ pub(crate) struct WatchStream {
 #[derive(Debug)]
 pub(crate) struct Subscriber {
     pub(crate) prefix: Box<str>,
+    /// Which entries it is about, where not about all.
+    pub(crate) only: Option<Only>,
     /// Where the index has it; guarded by the hub's lock.
     pub(crate) slot: AtomicUsize,
     state: Mutex<State>,
@@ -68,7 +70,7 @@ impl futures::Stream for WatchStream {
             drop(state);
             let hub = this.hub.lock();
             state = this.subscriber.state.lock();
-            state.catch_up(&hub, &this.subscriber.prefix);
+            state.catch_up(&hub, &this.subscriber);
         }
         if let Some((_, event)) = state.queue.pop_front() {
             state.delivered = state.delivered.max(event.revision());
@@ -97,7 +99,7 @@ impl Drop for WatchStream {
 
 impl Subscriber {
     /// A watch of what comes after a revision, from a position of the window on.
-    pub(crate) fn new(prefix: &str, after: Revision, position: Position) -> Self {
+    pub(crate) fn new(prefix: &str, only: Option<Only>, after: Revision, position: Position) -> Self {
         let state = State {
             after,
             delivered: after,
@@ -109,7 +111,20 @@ impl Subscriber {
             ended: false,
             waker: None,
         };
-        Self { prefix: prefix.into(), slot: AtomicUsize::new(0), state: Mutex::new(state) }
+        Self { prefix: prefix.into(), only, slot: AtomicUsize::new(0), state: Mutex::new(state) }
+    }
+
+    /// Whether a change is one to deliver.
+    fn concerns(&self, event: &Event) -> bool {
+        let includes = |entry: &Entry| self.only.as_ref().is_none_or(|only| only.includes(entry));
+        event.key().is_some_and(|key| key.starts_with(&*self.prefix))
+            && match event {
+                Event::Put { entry, previous } => {
+                    includes(entry) || previous.as_ref().is_some_and(|previous| includes(previous))
+                }
+                Event::Delete { previous, .. } => includes(previous),
+                Event::Progress(_) => false,
+            }
     }
 
     /// Hands over a change, or progress; gives who is to be woken for it.
@@ -152,13 +167,13 @@ impl State {
     }
 
     /// Takes the next changes from the window.
-    fn catch_up(&mut self, hub: &Hub, prefix: &str) {
+    fn catch_up(&mut self, hub: &Hub, subscriber: &Subscriber) {
         let Some(events) = hub.history().from(self.position) else {
             self.end = Some(Error::Compacted { requested: self.delivered, oldest: hub.history().floor() });
             return;
         };
         for event in events {
-            if event.revision() > self.after && event.key().is_some_and(|key| key.starts_with(prefix)) {
+            if event.revision() > self.after && subscriber.concerns(event) {
                 if self.queue.len() == hub.queue_max() {
                     return;
                 }

@@ -40,9 +40,8 @@ pub(crate) fn object(
 ) -> Result<Response> {
     let writer = Writer::new(call, target, output)?;
     writer.check(ConvertTo::PartialObjectMetadataList)?;
-    let presented = target.store().present(entry)?;
     let mut out = Rope::default();
-    writer.write_single(&presented, entry.mod_revision, true, &mut out)?;
+    writer.write_single(entry, entry.mod_revision, true, &mut out)?;
     if output.form.media == Media::Protobuf {
         return Ok(finish(call, code, output.form, out.into()));
     }

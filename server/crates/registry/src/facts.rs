@@ -7,6 +7,8 @@ use apiwright_meta::Status;
 use apiwright_meta::status::Result;
 use compact_str::CompactString;
 
+use crate::kept::Slot;
+use crate::label_set::LabelSet;
 use crate::resource::{Conversion, Resource};
 use crate::scan::{Cursor, unescaped};
 
@@ -19,8 +21,8 @@ pub struct ObjectFacts {
     pub namespace: CompactString,
     /// `metadata.uid`.
     pub uid: CompactString,
-    /// `metadata.labels`, sorted by key.
-    pub labels: Box<[(CompactString, CompactString)]>,
+    /// `metadata.labels`.
+    labels: LabelSet,
     /// Whether `metadata.deletionTimestamp` is set.
     pub deleting: bool,
     /// Whether `metadata.finalizers` has items.
@@ -31,6 +33,10 @@ pub struct ObjectFacts {
     pub(crate) fields: FieldValues,
     /// Where the bytes are cut when the object is written out.
     pub(crate) cuts: Cuts,
+    /// Its message in protobuf.
+    pub(crate) protobuf: Slot,
+    /// What the cells of its row are made of.
+    pub(crate) sparse: Slot,
 }
 
 /// The values of a resource's selectable fields, in the order of its spec.
@@ -93,8 +99,7 @@ impl ObjectFacts {
 
     /// A label's value.
     pub fn label(&self, key: &str) -> Option<&str> {
-        let at = self.labels.binary_search_by(|(one, _)| one.as_str().cmp(key)).ok()?;
-        Some(&self.labels[at].1)
+        self.labels.get(key)
     }
 
     fn scan(&mut self, bytes: &[u8]) -> Option<()> {
@@ -154,8 +159,7 @@ impl ObjectFacts {
             cuts.splice = open + 1;
             cuts.comma = if members == 0 { Comma::None } else { Comma::After };
         }
-        labels.sort_by(|a, b| a.0.cmp(&b.0));
-        self.labels = labels.into();
+        self.labels = LabelSet::of(&labels);
         Some(())
     }
 }
@@ -268,7 +272,7 @@ fn segments(path: &str, renames: &[(apiwright_schema::Text, apiwright_schema::Te
 }
 
 /// A hash that stays the same between runs and needs no key.
-struct Fnv(u64);
+pub(crate) struct Fnv(u64);
 
 impl Default for Fnv {
     fn default() -> Self {
@@ -277,7 +281,11 @@ impl Default for Fnv {
 }
 
 impl Fnv {
-    fn add(&mut self, text: &str) {
+    pub(crate) fn value(&self) -> u64 {
+        self.0
+    }
+
+    pub(crate) fn add(&mut self, text: &str) {
         for byte in text.bytes().chain([0xff]) {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }

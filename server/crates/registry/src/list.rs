@@ -7,12 +7,9 @@ use apiwright_meta::status::Result;
 use apiwright_storage::{At, Entry, Range};
 
 use crate::errors;
-use crate::selection::Matcher;
+use crate::selection::{Matcher, Wanted};
 use crate::store::{Freshness, ListPage, Paging, Selection, Store};
 use crate::token::Token;
-
-/// How many entries a step reads at most, however sparse the selection is.
-const STEP_MAX: usize = 10_000;
 
 impl Store {
     /// The objects of a selection, or a page of them.
@@ -84,7 +81,7 @@ impl Walk<'_> {
     async fn resume(&self, token: &Token, at: At) -> Result<ListPage> {
         let start = format!("{}{}", self.prefix, token.start);
         let read = match start.strip_suffix('\0') {
-            Some(after) => self.read(Some(after.to_owned()), at, Vec::new()).await,
+            Some(after) => self.read(Some(after), at, Vec::new()).await,
             None => self.include(&start, at).await,
         };
         // The way on from a forgotten moment is the present; the client decides whether to take it.
@@ -102,55 +99,32 @@ impl Walk<'_> {
         let read = self.store.storage.get(start, at).await;
         let (revision, entry) = read.map_err(|error| self.store.storage_error(error, "list"))?;
         let first = entry.into_iter().filter(|entry| self.matcher.matches(self.store, entry)).collect();
-        self.read(Some(start.to_owned()), At::Revision(revision), first).await
+        self.read(Some(start), At::Revision(revision), first).await
     }
 
-    /// Reads until the page is full or the range ends. With selectors, steps grow, so that sparse
-    /// selections do not cost a step for each object.
-    async fn read(
-        &self,
-        mut after: Option<String>,
-        mut at: At,
-        mut entries: Vec<Arc<Entry>>,
-    ) -> Result<ListPage> {
-        let mut step = self.limit;
-        loop {
-            let range = Range { prefix: &self.prefix, after: after.as_deref(), limit: step, at };
-            let read = self.store.storage.range(range).await;
-            let page = read.map_err(|error| self.store.storage_error(error, "list"))?;
-            at = At::Revision(page.revision);
-            let fetched = page.entries.len();
-            let mut read = 0;
-            let mut last = None;
-            for entry in page.entries {
-                if self.limit > 0 && entries.len() >= self.limit {
-                    break;
-                }
-                read += 1;
-                last = Some(Arc::clone(&entry.key));
-                if self.matcher.matches(self.store, &entry) {
-                    entries.push(entry);
-                }
-            }
-            let left = page.remaining + (fetched - read) as u64;
-            let full = self.limit > 0 && entries.len() >= self.limit;
-            let end = ListPage {
-                revision: page.revision,
-                entries: Vec::new(),
-                token: String::new(),
-                remaining: None,
-            };
-            let Some(last) = last.filter(|_| left > 0) else {
-                return Ok(ListPage { entries, ..end });
-            };
-            if full {
-                let start = format!("{}\0", &last[self.prefix.len()..]);
-                let token = Token { revision: page.revision as i64, start }.encode();
-                let remaining = self.matcher.is_empty().then_some(left);
-                return Ok(ListPage { entries, token, remaining, ..end });
-            }
-            after = Some(last.to_string());
-            step = (step * 2).min(STEP_MAX);
+    /// Reads until the page is full or the range ends.
+    async fn read(&self, after: Option<&str>, at: At, mut first: Vec<Arc<Entry>>) -> Result<ListPage> {
+        let room = self.limit.saturating_sub(first.len());
+        // A page that is full already learns whether anything follows.
+        let limit = if self.limit > 0 { room.max(1) } else { 0 };
+        let range = Range { prefix: &self.prefix, after, limit, at };
+        let page = if self.matcher.is_empty() {
+            self.store.storage.range(range).await
+        } else {
+            self.store.storage.select(range, &Wanted::new(self.store, self.matcher)).await
+        };
+        let mut page = page.map_err(|error| self.store.storage_error(error, "list"))?;
+        if self.limit > 0 && room == 0 {
+            page.remaining += page.entries.len() as u64;
+        } else {
+            first.append(&mut page.entries);
         }
+        let (mut token, mut remaining) = (String::new(), None);
+        if let Some(last) = first.last().filter(|_| self.limit > 0 && page.remaining > 0) {
+            let start = format!("{}\0", &last.key[self.prefix.len()..]);
+            token = Token { revision: page.revision as i64, start }.encode();
+            remaining = self.matcher.is_empty().then_some(page.remaining);
+        }
+        Ok(ListPage { revision: page.revision, entries: first, token, remaining })
     }
 }

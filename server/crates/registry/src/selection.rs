@@ -1,11 +1,13 @@
 //! Whether a stored object is in a selection: selectors evaluated on facts.
+//!
+//! What a selection has in common, where the storage has an index of it, is [`Matcher::only`].
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use apiwright_meta::labels::LabelSelector;
 use apiwright_meta::names;
-use apiwright_storage::Entry;
+use apiwright_storage::{Entry, Only, Select};
 use compact_str::CompactString;
 
 use crate::facts::ObjectFacts;
@@ -88,6 +90,17 @@ impl Matcher {
         self.fields.iter().find(|test| test.field == field && !test.negated).map(|test| &*test.value)
     }
 
+    /// What all objects of the selection have in common, where the storage may have an index of that.
+    pub(crate) fn only(&self, store: &Store) -> Option<Only> {
+        self.fields.iter().filter(|test| !test.negated).find_map(|test| match test.field {
+            Field::Selectable(at) => {
+                let facet = Arc::clone(store.facets.get(at)?.as_ref()?);
+                Some(Only { facet, value: test.value.as_str().into() })
+            }
+            Field::Name | Field::Namespace | Field::Unknown => None,
+        })
+    }
+
     /// Whether an entry is in the selection.
     pub(crate) fn matches(&self, store: &Store, entry: &Arc<Entry>) -> bool {
         if self.is_empty() {
@@ -111,6 +124,29 @@ impl Matcher {
             };
             (value == test.value) != test.negated
         })
+    }
+}
+
+/// A selection as the storage sees it.
+pub(crate) struct Wanted<'a> {
+    store: &'a Store,
+    matcher: &'a Matcher,
+    only: Option<Only>,
+}
+
+impl<'a> Wanted<'a> {
+    pub(crate) fn new(store: &'a Store, matcher: &'a Matcher) -> Self {
+        Self { store, matcher, only: matcher.only(store) }
+    }
+}
+
+impl Select for Wanted<'_> {
+    fn wants(&self, entry: &Arc<Entry>) -> bool {
+        self.matcher.matches(self.store, entry)
+    }
+
+    fn only(&self) -> Option<&Only> {
+        self.only.as_ref()
     }
 }
 

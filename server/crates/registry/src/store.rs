@@ -8,10 +8,11 @@ use apiwright_meta::fields::FieldSelector;
 use apiwright_meta::labels::LabelSelector;
 use apiwright_meta::status::Result;
 use apiwright_schema::{Ref, Struct};
-use apiwright_storage::{Entry, Revision, Storage};
+use apiwright_storage::{Entry, Facet, Revision, Storage};
 use futures::future::BoxFuture;
 use futures::stream::BoxStream;
 
+use crate::facet;
 use crate::facts::FieldPaths;
 use crate::reserve::Reserve;
 use crate::resource::Resource;
@@ -24,6 +25,8 @@ pub struct Store {
     /// Where.
     pub storage: Arc<dyn Storage>,
     pub(crate) fields: Arc<FieldPaths>,
+    /// For each of them, what the storage has an index of.
+    pub(crate) facets: Arc<[Option<Arc<dyn Facet>>]>,
     pub(crate) reserve: Option<Arc<dyn Reserve>>,
     /// The type that is stored, where it is not this version's.
     pub(crate) stored_type: Option<Ref<Struct>>,
@@ -33,7 +36,8 @@ impl Store {
     /// The store of a resource in an engine.
     pub fn new(resource: Arc<Resource>, storage: Arc<dyn Storage>) -> Self {
         let fields = Arc::new(FieldPaths::of(&resource));
-        Self { resource, storage, fields, reserve: None, stored_type: None }
+        let facets = facet::of(&resource, &fields).into();
+        Self { resource, storage, fields, facets, reserve: None, stored_type: None }
     }
 
     /// The same, storing objects of another version's type, which brings them to its normal form.

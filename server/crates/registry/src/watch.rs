@@ -14,7 +14,7 @@ use apiwright_storage::{At, Entry, Error, Event, Range, Revision, Watch};
 use futures::{FutureExt, StreamExt, stream};
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::selection::Matcher;
+use crate::selection::{Matcher, Wanted};
 use crate::store::{Selection, Store, WatchEvent, WatchOptions, WatchStream};
 
 /// How long a watch that asked for bookmarks waits for the next one.
@@ -47,11 +47,14 @@ impl Store {
         let start = if options.initial_events {
             let at = options.from.map_or(At::Latest, At::NotOlderThan);
             let range = Range { prefix, after: None, limit: 0, at };
-            let page = self.storage.range(range).await.map_err(|error| self.storage_error(error, "watch"))?;
-            let selected = |entry: &Arc<Entry>| {
-                single.as_ref().is_none_or(|key| *key == entry.key) && matcher.matches(self, entry)
+            let page = if matcher.is_empty() {
+                self.storage.range(range).await
+            } else {
+                self.storage.select(range, &Wanted::new(self, &matcher)).await
             };
-            ready.extend(page.entries.into_iter().filter(selected).map(WatchEvent::Added));
+            let page = page.map_err(|error| self.storage_error(error, "watch"))?;
+            let is_named = |entry: &Arc<Entry>| single.as_ref().is_none_or(|key| *key == entry.key);
+            ready.extend(page.entries.into_iter().filter(is_named).map(WatchEvent::Added));
             if options.bookmarks {
                 ready.push_back(WatchEvent::Bookmark(page.revision, true));
             }
@@ -61,8 +64,9 @@ impl Store {
         } else {
             from
         };
-        let source =
-            self.storage.watch(prefix, start).await.map_err(|error| self.watch_error(error, start))?;
+        let only = matcher.only(self);
+        let source = self.storage.watch_only(prefix, start, only.as_ref()).await;
+        let source = source.map_err(|error| self.watch_error(error, start))?;
         Ok(WatchState {
             store: self.clone(),
             matcher,

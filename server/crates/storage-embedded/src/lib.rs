@@ -31,7 +31,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
 use apiwright_storage::{
-    At, Change, Entry, Error, Expect, Key, Outcome, Page, Range, Result, Revision, Storage, Watch,
+    At, Change, Entry, Error, Expect, Key, Only, Outcome, Page, Range, Result, Revision, Select, Storage,
+    Watch,
 };
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -179,6 +180,10 @@ impl Storage for Embedded {
         })
     }
 
+    fn select<'a>(&'a self, range: Range<'a>, wanted: &'a dyn Select) -> BoxFuture<'a, Result<Page>> {
+        Box::pin(async move { self.shared.memory.select(range, wanted) })
+    }
+
     fn commit(&self, key: Key, expect: Expect, change: Change) -> BoxFuture<'_, Result<Outcome>> {
         Box::pin(async move {
             self.shared.memory.check()?;
@@ -191,7 +196,16 @@ impl Storage for Embedded {
     }
 
     fn watch<'a>(&'a self, prefix: &'a str, after: Revision) -> BoxFuture<'a, Result<Watch>> {
-        Box::pin(async move { self.shared.memory.watch(prefix, after) })
+        Box::pin(async move { self.shared.memory.watch(prefix, after, None) })
+    }
+
+    fn watch_only<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: Revision,
+        only: Option<&'a Only>,
+    ) -> BoxFuture<'a, Result<Watch>> {
+        Box::pin(async move { self.shared.memory.watch(prefix, after, only) })
     }
 
     fn compact(&self, revision: Revision) -> BoxFuture<'_, Result<()>> {

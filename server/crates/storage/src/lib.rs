@@ -6,6 +6,7 @@
 
 pub mod entry;
 pub mod error;
+mod select;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use futures::stream::BoxStream;
 
 pub use entry::{Annex, Entry, Key, Revision};
 pub use error::Error;
+pub use select::{Facet, Only, Select};
 
 /// What a storage operation gives.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -187,6 +189,12 @@ pub trait Storage: Send + Sync + 'static {
     /// Entries below a prefix.
     fn range<'a>(&'a self, range: Range<'a>) -> BoxFuture<'a, Result<Page>>;
 
+    /// The entries of a range that are wanted; the limit counts these. What remains is what comes behind the last
+    /// one, wanted or not.
+    fn select<'a>(&'a self, range: Range<'a>, wanted: &'a dyn Select) -> BoxFuture<'a, Result<Page>> {
+        Box::pin(select::by_range(self, range, wanted))
+    }
+
     /// Compares and writes, durably, as one step. A delete that expects nothing never happens: it
     /// always answers [`Outcome::Mismatch`].
     fn commit(&self, key: Key, expect: Expect, change: Change) -> BoxFuture<'_, Result<Outcome>>;
@@ -202,6 +210,18 @@ pub trait Storage: Send + Sync + 'static {
             let watch = self.watch(prefix, after).await?;
             Ok(watch.map(|event| event.map(Batch::from)).boxed())
         })
+    }
+
+    /// As [`Storage::watch`], for who cares about some entries only: a change may be left out where they include
+    /// the entry neither as it was nor as it is.
+    fn watch_only<'a>(
+        &'a self,
+        prefix: &'a str,
+        after: Revision,
+        only: Option<&'a Only>,
+    ) -> BoxFuture<'a, Result<Watch>> {
+        let _ = only;
+        self.watch(prefix, after)
     }
 
     /// Forgets the past before `revision`, which itself stays readable. [`Error::Compacted`] where

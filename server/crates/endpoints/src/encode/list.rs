@@ -11,6 +11,7 @@ use apiwright_meta::Status;
 use apiwright_meta::status::Result;
 use apiwright_registry::{ListPage, Sink};
 use apiwright_storage::Entry;
+use bytes::BufMut;
 use futures::StreamExt;
 
 use super::table::Table;
@@ -45,11 +46,13 @@ pub(super) fn answer(call: &Call, target: Target<'_>, output: Output, page: List
     let writer = Writer::new(call, target, output)?;
     writer.check(ConvertTo::PartialObjectMetadata)?;
     if output.form.media == Media::Protobuf {
-        let pieces = protobuf::list(&writer, &page, PIECE_BYTES)?;
-        if pieces.iter().map(Vec::len).sum::<usize>() <= gzip::LONG_BYTES {
-            return Ok(super::finish(call, 200, output.form, pieces.concat().into()));
+        let (length, pieces) = protobuf::list(&writer, &page, PIECE_BYTES)?;
+        if length <= gzip::LONG_BYTES {
+            let mut whole = Vec::with_capacity(length);
+            pieces.into_iter().for_each(|piece| whole.put(piece));
+            return Ok(super::finish(call, 200, output.form, whole.into()));
         }
-        return Ok(stream(call, Media::Protobuf, pieces.into_iter().map(|piece| Ok(piece.into()))));
+        return Ok(stream(call, Media::Protobuf, pieces.into_iter().map(Ok)));
     }
     let mut pieces = Pieces::new(writer, page);
     let stays_whole = output.form != Form { media: Media::Json, pretty: false };
@@ -136,8 +139,7 @@ impl Pieces {
                     if !first {
                         out.text().push(b',');
                     }
-                    let presented = self.writer.store.present(&entry)?;
-                    self.writer.write_item(&presented, out)?;
+                    self.writer.write_item(&entry, out)?;
                     State::Items { first: false }
                 } else {
                     out.text().append(&mut self.tail);

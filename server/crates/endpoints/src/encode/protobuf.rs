@@ -1,11 +1,16 @@
 //! Objects and lists in protobuf: the schema's tables do the work.
 
+use std::sync::Arc;
+
+use apiwright_chain::{Piece, Rope};
 use apiwright_json::Value;
 use apiwright_meta::Status;
 use apiwright_meta::status::Result;
-use apiwright_registry::{Catalogue, ListPage, Presented};
+use apiwright_registry::{Catalogue, ListPage, Sink};
 use apiwright_schema::proto::{self, Error};
 use apiwright_schema::{Shape, Struct};
+use apiwright_storage::Entry;
+use bytes::Bytes;
 
 use super::Writer;
 use super::list::list_meta;
@@ -39,62 +44,87 @@ pub(super) fn partial(ty: &Struct, api_version: &str, value: &Value) -> Result<V
     Ok(out)
 }
 
-/// Appends a stored object, or its metadata, in an envelope of its own.
-pub(super) fn stored(writer: &Writer, presented: &Presented, out: &mut Vec<u8>) -> Result<()> {
-    let resource = &writer.store.resource;
-    let (version, kind) = match writer.output.convert {
-        None => (writer.api_version.as_str(), &*resource.kind),
-        Some(convert) => (convert.version.api_version(), PARTIAL),
-    };
-    let written = proto::seal(version, kind, out, |out| message(writer, presented, &mut Vec::new(), out));
-    written.map_err(Status::internal)
+/// Appends a stored object, or its metadata, as it is at a revision, in an envelope of its own.
+pub(super) fn stored(writer: &Writer, entry: &Arc<Entry>, revision: u64, out: &mut impl Sink) -> Result<()> {
+    let message = message(writer, entry, revision)?;
+    let (version, kind) = kind(writer);
+    proto::head(version, kind, message.len(), out.text());
+    out.share(&message, 0..message.len());
+    out.text().extend_from_slice(proto::TAIL);
+    Ok(())
+}
+
+/// Appends the event of a watch that an object is in.
+pub(crate) fn event(
+    writer: &Writer,
+    event: &str,
+    entry: &Arc<Entry>,
+    revision: u64,
+    out: &mut impl Sink,
+) -> Result<()> {
+    let message = message(writer, entry, revision)?;
+    let (version, kind) = kind(writer);
+    let mut head = Vec::with_capacity(64);
+    proto::head(version, kind, message.len(), &mut head);
+    let text = out.text();
+    proto::event_head(event, head.len() + message.len() + proto::TAIL.len(), text);
+    text.extend_from_slice(&head);
+    out.share(&message, 0..message.len());
+    out.text().extend_from_slice(proto::TAIL);
+    Ok(())
 }
 
 /// A list of whole objects or of their metadata, in pieces of about this length: its length comes first, so
 /// all of it is made before any is sent.
-pub(super) fn list(writer: &Writer, page: &ListPage, piece_bytes: usize) -> Result<Vec<Vec<u8>>> {
-    let mut pieces = vec![Vec::new()];
-    let (mut piece, mut json, mut length) = (Vec::new(), Vec::new(), 0);
+pub(super) fn list(writer: &Writer, page: &ListPage, piece_bytes: usize) -> Result<(usize, Vec<Piece>)> {
+    let mut pieces = Vec::new();
+    let (mut rope, mut length) = (Rope::default(), 0);
     for entry in &page.entries {
-        let presented = writer.store.present(entry)?;
-        proto::put_item(&mut piece, |out| message(writer, &presented, &mut json, out))
-            .map_err(Status::internal)?;
-        if piece.len() >= piece_bytes {
-            length += piece.len();
-            let capacity = piece.len() + piece.len() / 8;
-            pieces.push(std::mem::replace(&mut piece, Vec::with_capacity(capacity)));
+        let message = message(writer, entry, entry.mod_revision)?;
+        proto::item_head(message.len(), rope.text());
+        rope.share(&message, 0..message.len());
+        if rope.len() >= piece_bytes {
+            length += rope.len();
+            pieces.push(std::mem::take(&mut rope).into());
         }
     }
-    length += piece.len();
-    piece.extend_from_slice(proto::LIST_TAIL);
-    pieces.push(piece);
+    length += rope.len();
+    rope.text().extend_from_slice(proto::TAIL);
+    pieces.push(rope.into());
     let (version, kind) = match writer.output.convert {
         None => (writer.api_version.as_str(), &*writer.store.resource.list_kind),
         Some(convert) => (convert.version.api_version(), "PartialObjectMetadataList"),
     };
     let meta = Value::Object(list_meta(page.revision, &page.token, page.remaining));
-    proto::list_head(&meta, version, kind, length, &mut pieces[0]);
-    Ok(pieces)
+    let mut head = Vec::new();
+    proto::list_head(&meta, version, kind, length, &mut head);
+    length += head.len() + proto::TAIL.len();
+    pieces.insert(0, head.into());
+    Ok((length, pieces))
 }
 
 const PARTIAL: &str = "PartialObjectMetadata";
 
-/// Appends the message of a stored object, or that of its metadata around it. `json` is a place for its text.
-fn message(
-    writer: &Writer,
-    presented: &Presented,
-    json: &mut Vec<u8>,
-    out: &mut Vec<u8>,
-) -> Result<(), Error> {
-    json.clear();
-    let ty = &writer.store.resource.schema;
-    if writer.output.convert.is_none() {
-        presented.write(json, None);
-        return proto::transcode_message(ty, json, out);
+/// What the envelope of one object says that it is.
+fn kind(writer: &Writer) -> (&str, &str) {
+    match writer.output.convert {
+        None => (writer.api_version.as_str(), &*writer.store.resource.kind),
+        Some(convert) => (convert.version.api_version(), PARTIAL),
     }
-    let Some(ty) = metadata_type(ty) else { return Ok(()) };
-    presented.write_metadata(json);
-    proto::put_message(1, out, |out| proto::transcode_message(ty, json, out))
+}
+
+/// The message of a stored object as it is at a revision, or that of its metadata around it.
+fn message(writer: &Writer, entry: &Arc<Entry>, revision: u64) -> Result<Bytes> {
+    if writer.output.convert.is_none() {
+        return writer.store.protobuf(entry, revision);
+    }
+    let Some(ty) = metadata_type(&writer.store.resource.schema) else { return Ok(Bytes::new()) };
+    let mut json = Vec::new();
+    writer.store.present_at(entry, revision)?.write_metadata(&mut json);
+    let mut out = Vec::with_capacity(json.len());
+    proto::put_message(1, &mut out, |out| proto::transcode_message(ty, &json, out))
+        .map_err(|error: Error| Status::internal(error))?;
+    Ok(out.into())
 }
 
 fn metadata_type(ty: &Struct) -> Option<&Struct> {

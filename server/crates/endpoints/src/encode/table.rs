@@ -6,13 +6,14 @@ pub(crate) mod jsonpath;
 use std::sync::Arc;
 
 use apiwright_chain::Query;
-use apiwright_json::sparse::{self, Wanted};
+use apiwright_json::sparse::Wanted;
 use apiwright_json::{Object, Value};
 use apiwright_meta::Status;
 use apiwright_meta::field::quoted;
 use apiwright_meta::status::Result;
 use apiwright_registry::hooks::NoHooks;
 use apiwright_registry::{Presented, Sink, Store};
+use apiwright_storage::Entry;
 
 use super::writer::write_metadata;
 use crate::call::Call;
@@ -78,14 +79,15 @@ impl Table {
         out.extend_from_slice(b",\"rows\":[");
     }
 
-    /// Appends the row of a stored object.
-    pub(crate) fn write_row(&self, presented: &Presented, out: &mut impl Sink) -> Result<()> {
-        let mut json = Vec::new();
-        presented.write_unmanaged(&mut json, Some((&self.store.resource.kind, &self.api_version)));
-        let object = match sparse::decode_wanted(&json, &self.wanted) {
-            Some(object) => object,
-            None => apiwright_json::decode(&json).map_err(|error| Status::internal(error.message))?.0,
-        };
+    /// Appends the row of a stored object as it is at a revision.
+    pub(crate) fn write_row(
+        &self,
+        entry: &Arc<Entry>,
+        revision: u64,
+        presented: &Presented,
+        out: &mut impl Sink,
+    ) -> Result<()> {
+        let object = self.store.sparse(entry, revision, &self.wanted)?;
         self.write_cells(out.text(), &object);
         match self.include {
             IncludeObject::None => out.text().extend_from_slice(b"null"),

@@ -6,6 +6,7 @@ use apiwright_chain::Media;
 use apiwright_json::Value;
 use apiwright_meta::status::Result;
 use apiwright_registry::{Presented, Sink, Store};
+use apiwright_storage::Entry;
 
 use super::protobuf;
 use super::table::{self, IncludeObject, Table};
@@ -72,31 +73,33 @@ impl Writer {
     /// Appends an object that stands for itself, as it is at this revision.
     pub(crate) fn write_single(
         &self,
-        presented: &Presented,
+        entry: &Arc<Entry>,
         revision: u64,
         with_columns: bool,
         out: &mut impl Sink,
     ) -> Result<()> {
         if self.output.form.media == Media::Protobuf {
-            return protobuf::stored(self, presented, out.text());
+            return protobuf::stored(self, entry, revision, out);
         }
+        let presented = self.store.present_at(entry, revision)?;
         if let Some(table) = &self.table {
             table.write_head(out.text(), &table::object_meta(revision), with_columns);
-            table.write_row(presented, out)?;
+            table.write_row(entry, revision, &presented, out)?;
             Table::write_tail(out.text());
             return Ok(());
         }
-        self.write(presented, true, out);
+        self.write(&presented, true, out);
         Ok(())
     }
 
     /// Appends an item of a list, a table's row where one is asked for.
-    pub(crate) fn write_item(&self, presented: &Presented, out: &mut impl Sink) -> Result<()> {
+    pub(crate) fn write_item(&self, entry: &Arc<Entry>, out: &mut impl Sink) -> Result<()> {
+        let presented = self.store.present(entry)?;
         if let Some(table) = &self.table {
-            return table.write_row(presented, out);
+            return table.write_row(entry, entry.mod_revision, &presented, out);
         }
         // Items of built-in lists do not say again what they are.
-        self.write(presented, self.flavour == Flavour::Custom, out);
+        self.write(&presented, self.flavour == Flavour::Custom, out);
         Ok(())
     }
 

@@ -11,8 +11,8 @@ use apiwright_storage::Entry;
 
 use super::bookmark;
 use crate::call::Call;
-use crate::encode::Writer;
 use crate::encode::table::{self, Table};
+use crate::encode::{Writer, protobuf};
 use crate::negotiate::{ConvertTo, Output};
 use crate::server::Target;
 
@@ -61,16 +61,12 @@ impl Frames {
         out: &mut Rope,
     ) -> Result<()> {
         self.writer.check(ConvertTo::PartialObjectMetadataList)?;
-        let presented = self.writer.store.present_at(entry, revision)?;
         let with_columns = !std::mem::replace(&mut self.columns_sent, true);
         if self.writer.output.form.media == Media::Protobuf {
-            let mut object = Vec::new();
-            self.writer.write_single(&presented, revision, with_columns, &mut object)?;
-            proto::encode_watch_event(kind, &object, out.text());
-            return Ok(());
+            return protobuf::event(&self.writer, kind, entry, revision, out);
         }
         begin(kind, out.text());
-        self.writer.write_single(&presented, revision, with_columns, out)?;
+        self.writer.write_single(entry, revision, with_columns, out)?;
         end(out.text());
         Ok(())
     }

@@ -83,9 +83,15 @@ pub fn seal<E>(
     out.extend_from_slice(MAGIC);
     put_type_meta(api_version, kind, out);
     wire::put_message(2, out, write)?;
-    wire::put_bytes(3, &[], out);
-    wire::put_bytes(4, &[], out);
+    out.extend_from_slice(TAIL);
     Ok(())
+}
+
+/// Appends what comes before a message of so many bytes in a body; [`TAIL`] comes after it.
+pub fn head(api_version: &str, kind: &str, message_bytes: usize, out: &mut Vec<u8>) {
+    out.extend_from_slice(MAGIC);
+    put_type_meta(api_version, kind, out);
+    wire::put_length(2, message_bytes, out);
 }
 
 fn put_type_meta(api_version: &str, kind: &str, out: &mut Vec<u8>) {
@@ -125,12 +131,12 @@ pub fn encode_list<'a>(
     let mut body = Vec::new();
     for object in items {
         if let Value::Object(object) = object {
-            put_item(&mut body, |out| message(item, object, Depth::default(), out))?;
+            wire::put_message(2, &mut body, |out| message(item, object, Depth::default(), out))?;
         }
     }
     list_head(metadata, api_version, kind, body.len(), out);
     out.extend_from_slice(&body);
-    out.extend_from_slice(LIST_TAIL);
+    out.extend_from_slice(TAIL);
     Ok(())
 }
 
@@ -152,26 +158,27 @@ pub fn list_head(metadata: &Value, api_version: &str, kind: &str, items_bytes: u
     out.extend_from_slice(&meta);
 }
 
-/// Appends an item of a list around the message that `write` appends.
-///
-/// # Errors
-/// Those of `write`.
-pub fn put_item<E>(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
-    wire::put_message(2, out, write)
+/// Appends what comes before an item of a list, a message of so many bytes.
+pub fn item_head(message_bytes: usize, out: &mut Vec<u8>) {
+    wire::put_length(2, message_bytes, out);
 }
 
-/// What comes after the items of a list.
-pub const LIST_TAIL: &[u8] = &[0x1a, 0, 0x22, 0];
+/// What comes after the message of a body, and after the items of a list.
+pub const TAIL: &[u8] = &[0x1a, 0, 0x22, 0];
 
 /// Appends one frame of a watch: its length, and an event around an object's body.
 pub fn encode_watch_event(event: &str, body: &[u8], out: &mut Vec<u8>) {
+    event_head(event, body.len(), out);
+    out.extend_from_slice(body);
+}
+
+/// Appends what comes before an object's body of so many bytes in such a frame; nothing comes after it.
+pub fn event_head(event: &str, body_bytes: usize, out: &mut Vec<u8>) {
     let length_at = out.len();
     out.extend_from_slice(&[0; 4]);
     wire::put_bytes(1, event.as_bytes(), out);
-    let Ok(()) = wire::put_message::<Infallible>(2, out, |out| {
-        wire::put_bytes(1, body, out);
-        Ok(())
-    });
-    let length = (out.len() - length_at - 4) as u32;
+    wire::put_length(2, wire::length_of_bytes(body_bytes), out);
+    wire::put_length(1, body_bytes, out);
+    let length = (out.len() - length_at - 4 + body_bytes) as u32;
     out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
 }

@@ -22,7 +22,8 @@ mod wire;
 pub use decode::decode_message;
 pub use encode::encode_message;
 pub use envelope::{
-    Envelope, LIST_TAIL, encode, encode_list, encode_watch_event, list_head, open, put_item, seal,
+    Envelope, TAIL, encode, encode_list, encode_watch_event, event_head, head, item_head, list_head, open,
+    seal,
 };
 pub use transcode::{transcode, transcode_message};
 

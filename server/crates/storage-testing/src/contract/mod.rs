@@ -6,6 +6,7 @@
 mod concurrency;
 mod lifetime;
 mod reads;
+mod selections;
 mod watches;
 mod writes;
 
@@ -24,6 +25,7 @@ pub use reads::{
     compaction_forgets, ranges_have_edges, the_future_cannot_be_read, the_past_can_be_read,
     what_is_at_hand_can_be_read,
 };
+pub use selections::{a_watch_of_some_misses_none, selections_are_parts_of_ranges};
 pub use watches::{
     a_watch_may_start_in_the_future, a_watch_misses_and_repeats_nothing, a_watch_sees_only_its_prefix,
     a_watch_tells_its_progress, an_unread_watch_is_bounded,
@@ -42,6 +44,7 @@ macro_rules! storage_contract {
             the_future_cannot_be_read, what_is_at_hand_can_be_read, compaction_forgets, a_watch_misses_and_repeats_nothing,
             a_watch_sees_only_its_prefix, a_watch_may_start_in_the_future, a_watch_tells_its_progress,
             an_unread_watch_is_bounded, entries_expire, counters_lose_no_increment, reads_never_go_back,
+            selections_are_parts_of_ranges, a_watch_of_some_misses_none,
             close_ends_everything
         }
     };
