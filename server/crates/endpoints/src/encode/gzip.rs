@@ -29,9 +29,8 @@ pub(super) fn mark(mut response: Response) -> Response {
 /// A whole body, compressed.
 pub(super) fn whole(body: Piece) -> Vec<u8> {
     let mut encoder = Encoder::new();
-    let mut out = encoder.add(body);
-    out.extend_from_slice(&encoder.end());
-    out
+    encoder.add(body);
+    encoder.end()
 }
 
 /// A body that is compressed piece by piece.
@@ -42,14 +41,23 @@ impl Encoder {
         Self(GzEncoder::new(Vec::new(), Compression::fast()))
     }
 
-    /// What can be sent once `piece` is there; may be empty.
-    pub(super) fn add(&mut self, mut piece: Piece) -> Vec<u8> {
+    /// Takes a piece in.
+    pub(super) fn add(&mut self, mut piece: Piece) {
         while piece.has_remaining() {
             let part = piece.chunk();
             // Writing to a vector cannot fail.
             let _ = self.0.write_all(part);
             piece.advance(part.len());
         }
+    }
+
+    /// How much can be sent.
+    pub(super) fn ready(&self) -> usize {
+        self.0.get_ref().len()
+    }
+
+    /// What can be sent.
+    pub(super) fn take(&mut self) -> Vec<u8> {
         std::mem::take(self.0.get_mut())
     }
 

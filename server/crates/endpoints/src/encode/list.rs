@@ -23,6 +23,9 @@ use crate::server::{Flavour, Target};
 /// How long the pieces are, about.
 const PIECE_BYTES: usize = 64 * 1024;
 
+/// How long they are after compression, about: a TLS record.
+const COMPRESSED_PIECE_BYTES: usize = 16 * 1024;
+
 /// A list as JSON, in pieces.
 struct Pieces {
     head: Vec<u8>,
@@ -83,9 +86,9 @@ fn stream(
                 match plain.next().await {
                     Some(Err(status)) => return Some((Err(failed(status)), (plain, None))),
                     Some(Ok(piece)) => {
-                        let out = encoder.add(piece);
-                        if !out.is_empty() {
-                            return Some((Ok(out.into()), (plain, Some(encoder))));
+                        encoder.add(piece);
+                        if encoder.ready() >= COMPRESSED_PIECE_BYTES {
+                            return Some((Ok(encoder.take().into()), (plain, Some(encoder))));
                         }
                     }
                     None => return Some((Ok(encoder.end().into()), (plain, None))),

@@ -141,7 +141,8 @@ pub async fn a_watch_of_some_misses_none(storage: Arc<dyn Storage>) {
             let event = next_change(&mut watch).await;
             match &event {
                 Event::Put { entry, previous } => {
-                    let before = previous.as_ref().filter(|previous| is_b(previous)).map(|previous| text(previous));
+                    let before =
+                        previous.as_ref().filter(|previous| is_b(previous)).map(|previous| text(previous));
                     assert_eq!(seen.get(&entry.key), before.as_ref(), "{event:?}");
                     match is_b(entry) {
                         true => seen.insert(entry.key.clone(), text(entry)),
