@@ -88,6 +88,11 @@ pub trait Hooks: Send + Sync + std::fmt::Debug + 'static {
         Value::Null
     }
 
+    /// All computed cells of an object, for hooks that have work in common for several.
+    fn cells(&self, columns: &[&str], object: &Value) -> Vec<Value> {
+        columns.iter().map(|column| self.cell(column, object)).collect()
+    }
+
     /// What every answer about such objects warns of, where the version is on its way out:
     /// `v1 ComponentStatus is deprecated in v1.19+`.
     fn deprecation(&self) -> Option<&str> {

@@ -60,6 +60,7 @@ impl Hooks for Pod {
             status.push("phase", "Pending");
             status.push("qosClass", class);
         }
+        status::wait_for_gates(object);
     }
 
     fn prepare_update(&self, context: WriteContext<'_>, object: &mut Value, old: &Value) {
@@ -130,6 +131,15 @@ impl Hooks for Pod {
             _ => Value::Null,
         }
     }
+
+    fn cells(&self, columns: &[&str], object: &Value) -> Vec<Value> {
+        let summary = PodSummary::of(object);
+        let cell = |column: &&str| match *column {
+            "Ready" | "Status" | "Restarts" => summary.cell(column).into(),
+            other => self.cell(other, object),
+        };
+        columns.iter().map(cell).collect()
+    }
 }
 
 /// A grace period below nothing is one second.
@@ -193,6 +203,24 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn new_pods_wait_for_their_gates() {
+        for (spec, reason) in [("{}", ""), (r#"{"schedulingGates":[{"name":"g"}]}"#, "SchedulingGated")] {
+            let text =
+                format!(r#"{{"spec":{spec},"status":{{"phase":"Running","conditions":[{{"type":"a"}}]}}}}"#);
+            let (mut pod, _) = apiwright_json::decode(text.as_bytes()).expect("JSON");
+            let context = WriteContext { subresource: "", user: "", dry_run: false };
+            Pod.prepare_create(context, &mut pod);
+            assert_eq!(pod.text_at(&["status", "phase"]), "Pending");
+            let conditions = cells::items(&pod, &["status", "conditions"]);
+            assert_eq!(conditions.first().map_or("", |one| one.text_at(&["reason"])), reason);
+            assert_eq!(
+                pod.get("status").and_then(|status| status.get("conditions")).is_some(),
+                !reason.is_empty()
+            );
+        }
+    }
+
     /// What a cell looks at and `cell_paths` does not name would be missing in tables.
     #[test]
     fn cells_need_no_more_than_they_say() {
@@ -225,9 +253,15 @@ mod tests {
                 let text = apiwright_json::to_string(&whole);
                 let part = decode_wanted(text.as_bytes(), &wanted).expect("compact JSON");
                 assert_eq!(Pod.row_conditions(&part), Pod.row_conditions(&whole), "{text}");
-                for column in ["Ready", "Status", "Restarts", "IP", "Readiness Gates"] {
+                let columns = ["Ready", "Status", "Restarts", "IP", "Readiness Gates"];
+                for column in columns {
                     assert_eq!(Pod.cell(column, &part), Pod.cell(column, &whole), "{column} of {text}");
                 }
+                assert_eq!(
+                    Pod.cells(&columns, &whole),
+                    columns.map(|column| Pod.cell(column, &whole)),
+                    "{text}"
+                );
             }
         }
     }

@@ -24,6 +24,22 @@ pub(super) fn keep_what_status_may_not_change(object: &mut Value, old: &Value) {
     }
 }
 
+/// A new pod with scheduling gates says that it is not scheduled because of them.
+pub(super) fn wait_for_gates(pod: &mut Value) {
+    if cells::items(pod, &["spec", "schedulingGates"]).is_empty() {
+        return;
+    }
+    let Some(status) = pod.at_mut(&["status"]).and_then(Value::as_object_mut) else { return };
+    let mut condition = Object::new();
+    condition.push("type", "PodScheduled");
+    condition.push("status", "False");
+    condition.push("lastProbeTime", Value::Null);
+    condition.push("lastTransitionTime", Value::Null);
+    condition.push("reason", "SchedulingGated");
+    condition.push("message", "Scheduling is blocked due to non-empty scheduling gates");
+    status.insert("conditions", Value::Array(vec![condition.into()]));
+}
+
 /// The single address is the first of several; who writes both and differs means the single one.
 pub(super) fn pair_addresses(status: &mut Object) {
     let single = status.str("podIP").unwrap_or_default().to_owned();
@@ -52,7 +68,11 @@ pub(super) fn faults(pod: &Value, old: &Value, errors: &mut ErrorList) {
     }
     let node = pod.text_at(&["status", "nominatedNodeName"]);
     if !node.is_empty() && node != old.text_at(&["status", "nominatedNodeName"]) {
-        errors.invalid_each(&path.child("nominatedNodeName"), node, names::dns1123_subdomain(node));
+        let path = path.child("nominatedNodeName");
+        errors.invalid_each(&path, node, names::dns1123_subdomain(node));
+        if !old.text_at(&["spec", "nodeName"]).is_empty() {
+            errors.forbidden(path, "may not be set on a pod that is bound to a node");
+        }
     }
     let class = pod.text_at(&["status", "qosClass"]);
     if class != old.text_at(&["status", "qosClass"]) {

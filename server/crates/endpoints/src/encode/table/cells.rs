@@ -55,10 +55,18 @@ pub(crate) fn wanted(columns: &[Column], hooks: &dyn Hooks) -> Wanted {
 
 /// The cells of one object.
 pub(crate) fn row(columns: &[Column], hooks: &dyn Hooks, object: &Value) -> Value {
-    Value::Array(columns.iter().map(|column| cell(hooks, column, object)).collect())
+    let is_computed = |column: &&Column| matches!(column.value, ColumnValue::Hook);
+    let names: Vec<&str> = columns.iter().filter(is_computed).map(|column| &*column.name).collect();
+    let computed = if names.is_empty() { Vec::new() } else { hooks.cells(&names, object) };
+    let mut computed = computed.into_iter();
+    let mut cell = |column: &Column| match column.value {
+        ColumnValue::Hook => computed.next().unwrap_or(Value::Null),
+        _ => cell(column, object),
+    };
+    Value::Array(columns.iter().map(&mut cell).collect())
 }
 
-fn cell(hooks: &dyn Hooks, column: &Column, object: &Value) -> Value {
+fn cell(column: &Column, object: &Value) -> Value {
     match &column.value {
         ColumnValue::Name => Value::from(object.text_at(&["metadata", "name"])),
         ColumnValue::Age => Value::from(age(object.at(&["metadata", "creationTimestamp"]), "<unknown>")),
@@ -84,7 +92,8 @@ fn cell(hooks: &dyn Hooks, column: &Column, object: &Value) -> Value {
             let found = parsed.as_ref().and_then(|path| path.first(object));
             found.map_or(Value::Null, |found| of_kind(&column.kind, found))
         }
-        ColumnValue::Hook => hooks.cell(&column.name, object),
+        // All of these are computed together.
+        ColumnValue::Hook => Value::Null,
     }
 }
 
