@@ -95,7 +95,9 @@ impl Index {
         for change in &changes {
             match change {
                 Event::Put { entry, previous } => {
-                    previous.iter().for_each(|previous| self.remove(previous));
+                    if let Some(previous) = previous {
+                        self.remove(previous);
+                    }
                     self.insert(entry);
                 }
                 Event::Delete { previous, .. } => self.remove(previous),
@@ -112,7 +114,9 @@ impl Index {
             match change {
                 Event::Put { entry, previous } => {
                     self.remove(entry);
-                    previous.iter().for_each(|previous| self.insert(previous));
+                    if let Some(previous) = previous {
+                        self.insert(previous);
+                    }
                 }
                 Event::Delete { previous, .. } => self.insert(previous),
                 Event::Progress(_) => {}

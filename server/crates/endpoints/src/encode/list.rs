@@ -52,7 +52,9 @@ pub(super) fn answer(call: &Call, target: Target<'_>, output: Output, page: List
         let (length, pieces) = protobuf::list(&writer, &page, PIECE_BYTES)?;
         if length <= gzip::LONG_BYTES {
             let mut whole = Vec::with_capacity(length);
-            pieces.into_iter().for_each(|piece| whole.put(piece));
+            for piece in pieces {
+                whole.put(piece);
+            }
             return Ok(super::finish(call, 200, output.form, whole.into()));
         }
         return Ok(stream(call, Media::Protobuf, pieces.into_iter().map(Ok)));
