@@ -184,8 +184,12 @@ impl TestServer {
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
-        let head = request.body(()).expect("a request").into_parts().0;
-        let info = RequestInfo::parse(&method, head.uri.path(), head.uri.query().unwrap_or_default())
+        self.serve(user, request.body(()).expect("a request").into_parts().0, body).await
+    }
+
+    /// Serves a request that has come.
+    pub(crate) async fn serve(&self, user: &str, head: http::request::Parts, body: &str) -> Response {
+        let info = RequestInfo::parse(&head.method, head.uri.path(), head.uri.query().unwrap_or_default())
             .expect("a path");
         let request = Request {
             head,

@@ -3,6 +3,7 @@
 
 mod bookmark;
 mod frame;
+mod websocket;
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -53,15 +54,20 @@ pub(crate) async fn watch(
     });
     let is_http2 = call.head.version == http::Version::HTTP_2;
     let piece_bytes = if is_http2 { PIECE_BYTES } else { HTTP1_PIECE_BYTES };
+    let is_protobuf = output.form.media == Media::Protobuf;
+    if websocket::is_wanted(&call.head) {
+        // A message has one event.
+        let state = State { events, frames, until, piece_bytes: 0, over: false };
+        let framing = if is_protobuf { websocket::Framing::Binary } else { websocket::Framing::Text };
+        return Ok(websocket::answer(&call.head, state, framing));
+    }
     let state = State { events, frames, until, piece_bytes, over: false };
     let body = stream::unfold(state, |mut state| async move {
         let piece = state.next().await?;
         Some((Ok(piece.into()), state))
     });
-    let mime = match output.form.media {
-        Media::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
-        Media::Json | Media::Yaml => Media::Json.mime(),
-    };
+    let mime =
+        if is_protobuf { "application/vnd.kubernetes.protobuf;stream=watch" } else { Media::Json.mime() };
     Ok(respond::bytes(200, mime, Body::Stream(body.boxed())))
 }
 
