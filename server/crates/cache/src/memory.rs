@@ -28,12 +28,8 @@ pub struct Memory {
 impl Memory {
     /// What begins with these entries; their past is unknown.
     pub fn new(snapshot: Snapshot, limits: &Limits) -> Self {
-        Self {
-            hub: Arc::new(Mutex::new(Hub::new(snapshot.revision, limits))),
-            snapshot: ArcSwap::from_pointee(snapshot),
-            facets: Facets::default(),
-            ended: arc_swap::ArcSwapOption::empty(),
-        }
+        let hub = Hub::new(snapshot.revision, limits);
+        Self::of(snapshot, hub)
     }
 
     /// What begins with these entries and the changes that led to them, of which there is one a
@@ -42,9 +38,14 @@ impl Memory {
         let floor = past.first().map_or(snapshot.revision, |first| first.revision() - 1);
         let mut hub = Hub::new(floor, limits);
         hub.publish(past, snapshot.revision, &mut Vec::new());
+        Self::of(snapshot, hub)
+    }
+
+    fn of(snapshot: Snapshot, hub: Hub) -> Self {
         Self {
-            hub: Arc::new(Mutex::new(hub)),
             snapshot: ArcSwap::from_pointee(snapshot),
+            hub: Arc::new(Mutex::new(hub)),
+            facets: Facets::default(),
             ended: arc_swap::ArcSwapOption::empty(),
         }
     }
