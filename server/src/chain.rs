@@ -9,26 +9,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apiwright_admission::{Admission, Objects, Permits, Plugin, Tolerations};
-use apiwright_aggregator::Aggregator;
+use apiwright_aggregator::{Aggregator, Registration, Routes};
 use apiwright_apiextensions::{ApiExtensions, Controller, CustomResources};
 use apiwright_chain::pages::{Index, NotFound};
 use apiwright_chain::server::Assembling;
 use apiwright_chain::spec::{ChainSpec, ServerKind};
 use apiwright_chain::{Authorizer, Delegate, Drain, Link, Pages, Server};
-use apiwright_discovery::{Discovery, DiscoveryHandler, Freshness, Source};
+use apiwright_discovery::{Content, Discovery, DiscoveryHandler, Freshness, Source};
 use apiwright_endpoints::{Act, GroupServer, ResourceServer, Shared};
 use apiwright_openapi::{OpenApi, OpenApiHandler};
 use apiwright_registry::catalogue::{Catalogue, Version};
 use apiwright_registry::typed::Types;
 use apiwright_registry::{Reserve, Resource, Store};
-use apiwright_remote::{Backends, Host, Resolver, ServiceReference};
+use apiwright_remote::{Backends, Identity, Resolver};
 use apiwright_schema::Ref;
 use apiwright_storage::Storage;
 use apiwright_webhook::{AdmissionWebhooks, Clients};
-use futures::future::BoxFuture;
 
 use crate::permits::AuthorizerPermits;
-use crate::resolver::Services;
+use crate::resolver::ServiceResolver;
 
 /// The longest request body, as kube-apiserver has it.
 const BODY_BYTES_MAX: usize = 3 * 1024 * 1024;
@@ -71,10 +70,21 @@ pub struct Parts {
     pub watch_timeout_min: Duration,
     /// Where clients reach this server, `host:port`.
     pub address: String,
-    /// The same, for those who are sent there by the Service `kubernetes`.
-    pub own: SocketAddr,
     /// What every server answers besides: health, version, metrics.
     pub pages: Vec<Arc<dyn Pages>>,
+    /// How servers outside are called.
+    pub outside: Outside,
+}
+
+/// How servers outside are called.
+#[derive(Default)]
+pub struct Outside {
+    /// What aggregated API servers are shown.
+    pub identity: Option<Arc<Identity>>,
+    /// `--enable-aggregator-routing`: whether they are called where they are instead of at their Service.
+    pub to_endpoints: bool,
+    /// Where this server is, for those who call the Service `kubernetes`.
+    pub own: Option<SocketAddr>,
 }
 
 /// The chain, and what it is made of, for those who look behind it.
@@ -89,6 +99,10 @@ pub struct Assembled {
     pub webhooks: AdmissionWebhooks,
     /// What is served besides, as definitions have it.
     pub custom: Arc<CustomResources>,
+    /// What is told of APIServices.
+    pub registration: Arc<Registration>,
+    /// The group versions that are served, with the priorities of their groups.
+    pub served: Vec<(&'static Version, i32)>,
 }
 
 impl Assembled {
@@ -126,7 +140,9 @@ pub fn assemble(parts: Parts) -> Result<Assembled, String> {
         .map(|version| (version, resources(version, parts.event_ttl)))
         .collect();
     let stores = stores(catalogue, &versions, &parts.storage, &parts.reserves);
-    let clients = Clients::new(Arc::new(Backends::new(resolver(&stores, parts.own), None)));
+    let resolver: Arc<dyn Resolver> =
+        Arc::new(ServiceResolver::new(&stores, parts.outside.to_endpoints, parts.outside.own));
+    let clients = Clients::new(Arc::new(Backends::new(Arc::clone(&resolver), None)));
     let webhooks = AdmissionWebhooks::new(&clients);
     let admission = admission(&stores, &webhooks, &parts)?;
     let shared = Arc::new(Shared {
@@ -145,6 +161,12 @@ pub fn assemble(parts: Parts) -> Result<Assembled, String> {
         discovery.set(source(catalogue, version, resources));
         openapi.set(&version.group, &version.name, resources.clone());
     }
+    let registration = Arc::new(Registration::new(
+        Arc::new(Routes::new(resolver, parts.outside.identity)),
+        Arc::clone(&discovery),
+        Arc::clone(&openapi),
+        Arc::clone(&types),
+    ));
     let mut pages = parts.pages;
     pages.push(Arc::new(DiscoveryHandler::new(Arc::clone(&discovery), types, parts.address)));
     pages.push(Arc::new(OpenApiHandler::new(Arc::clone(&openapi))));
@@ -159,19 +181,29 @@ pub fn assemble(parts: Parts) -> Result<Assembled, String> {
     let links = chain.servers.iter().map(|spec| {
         let owned = versions.iter().filter(|(version, _)| chain.owner(&version.group) == Some(spec.kind));
         let own = groups(owned, &stores, &shared, &parts.acts);
-        link(spec.kind, own, &pages, &custom)
+        link(spec.kind, own, &pages, &registration, &custom)
     });
     let server = Server::assemble(links);
-    Ok(Assembled { server, stores, discovery, webhooks, custom })
+    let served = versions.iter().map(|(version, _)| (*version, group_priority(catalogue, version))).collect();
+    Ok(Assembled { server, stores, discovery, webhooks, custom, registration, served })
 }
 
 /// One link, as its kind of server is made.
-fn link(kind: ServerKind, own: GroupServer, pages: &[Arc<dyn Pages>], custom: &Arc<CustomResources>) -> Link {
+fn link(
+    kind: ServerKind,
+    own: GroupServer,
+    pages: &[Arc<dyn Pages>],
+    registration: &Arc<Registration>,
+    custom: &Arc<CustomResources>,
+) -> Link {
     let next = |next: Option<Arc<dyn Delegate>>| next.unwrap_or_else(|| Arc::new(NotFound));
     let pages = pages.to_vec();
     match kind {
         ServerKind::Aggregator => {
-            Link::new("aggregator", move |after| Arc::new(Aggregator::new(own, pages, next(after))))
+            let registration = Arc::clone(registration);
+            Link::new("aggregator", move |after| {
+                Arc::new(Aggregator::new(own, pages, registration, next(after)))
+            })
         }
         ServerKind::Kube => Link::new("kube", move |after| Arc::new(own.link(after))),
         ServerKind::ApiExtensions => {
@@ -239,24 +271,6 @@ fn stores(
     )
 }
 
-/// Where Services are reached, if there are any.
-fn resolver(stores: &Stores, own: SocketAddr) -> Arc<dyn Resolver> {
-    let services = stores.get("", "v1", "services");
-    match (services, stores.get("discovery.k8s.io", "v1", "endpointslices")) {
-        (Some(services), Some(slices)) => Arc::new(Services::new(services, slices, false, own)),
-        _ => Arc::new(NoServices),
-    }
-}
-
-/// What is compiled in has no Services.
-struct NoServices;
-
-impl Resolver for NoServices {
-    fn resolve<'a>(&'a self, service: &'a ServiceReference) -> BoxFuture<'a, Result<Host, String>> {
-        Box::pin(std::future::ready(Err(format!("service \"{}\" not found", service.name))))
-    }
-}
-
 fn admission(stores: &Stores, webhooks: &AdmissionWebhooks, parts: &Parts) -> Result<Admission, String> {
     let objects = Objects::new(
         stores.0.values().map(|store| Store::new(Arc::clone(&store.resource), Arc::clone(&store.storage))),
@@ -274,16 +288,19 @@ fn admission(stores: &Stores, webhooks: &AdmissionWebhooks, parts: &Parts) -> Re
 }
 
 fn source(catalogue: &Catalogue, version: &Version, resources: &[Arc<Resource>]) -> Source {
-    let priority =
-        catalogue.groups.iter().find(|group| *group.name == *version.group).map(|group| group.priority);
     Source {
         group: version.group.to_string(),
         version: version.name.to_string(),
-        group_priority: priority.unwrap_or_default(),
+        group_priority: group_priority(catalogue, version),
         version_priority: version.priority,
-        resources: resources.to_vec(),
+        content: Content::Here(resources.to_vec()),
         freshness: Freshness::Current,
     }
+}
+
+fn group_priority(catalogue: &Catalogue, version: &Version) -> i32 {
+    let group = catalogue.groups.iter().find(|group| *group.name == *version.group);
+    group.map(|group| group.priority).unwrap_or_default()
 }
 
 fn all_versions(catalogue: &'static Catalogue) -> impl Iterator<Item = &'static Version> {

@@ -15,7 +15,9 @@ use apiwright_auth::{
 };
 use apiwright_controllers::select;
 use apiwright_filters::Cors;
+use apiwright_json::Value;
 use apiwright_registry::catalogue::{Catalogue, Version};
+use apiwright_remote::Identity;
 use apiwright_storage::Storage;
 use apiwright_storage_embedded::Lock;
 use apiwright_transport::{Certificates, KeyPair, Tls};
@@ -46,6 +48,8 @@ pub struct Config {
     pub certificates: ServingCertificates,
     /// What the handshake is done with.
     pub tls: Arc<Tls>,
+    /// What aggregated API servers are shown.
+    pub proxy_client: Arc<Identity>,
     /// Web pages that may call.
     pub cors: Option<Cors>,
     /// Nobody else uses the data directory while this is held.
@@ -83,7 +87,7 @@ impl Config {
         let (signing_key, account_keys) = account_keys(&flags, &pki)?;
         let tls = Tls::new(certificates.load()?, &client_authority.certificates())
             .map_err(|error| format!("cannot use the serving certificate: {error}"))?;
-        check_proxy_client(&flags)?;
+        let proxy_client = Arc::new(proxy_client(&flags, &pki)?);
         select::check(&flags.controllers, CONTROLLERS).map_err(|why| format!("--controllers: {why}"))?;
         let cors = match flags.cors_allowed_origins.as_slice() {
             [] => None,
@@ -97,6 +101,7 @@ impl Config {
             client_authority,
             certificates,
             tls: Arc::new(tls),
+            proxy_client,
             cors,
             pki,
             flags,
@@ -154,6 +159,45 @@ impl Config {
     /// The certificates that a client must trust to trust the server.
     pub fn server_authority(&self) -> PathBuf {
         self.flags.tls_cert_file.clone().unwrap_or_else(|| self.pki.authority.clone())
+    }
+
+    /// What aggregated API servers are told of whom to believe, for the ConfigMap
+    /// `extension-apiserver-authentication`.
+    pub fn authentication_info(&self) -> Vec<(&'static str, String)> {
+        let mut info = vec![("client-ca-file", self.client_authority.pem())];
+        let flags = &self.flags;
+        let list = |items: &[String]| {
+            let items: Vec<Value> = items.iter().map(|item| item.as_str().into()).collect();
+            apiwright_json::to_string(&Value::Array(items))
+        };
+        let (authority, names, uid) =
+            match (&flags.requestheader_client_ca_file, &flags.proxy_client_cert_file) {
+                (Some(file), _) => {
+                    (file, flags.requestheader_allowed_names.clone(), flags.requestheader_uid_headers.clone())
+                }
+                (None, None) => (
+                    &self.pki.proxy_authority,
+                    vec![pki::PROXY_CLIENT.to_owned()],
+                    vec!["X-Remote-Uid".to_owned()],
+                ),
+                // Nobody has said who signs the operator's certificate.
+                (None, Some(_)) => return info,
+            };
+        match fs::read_to_string(authority) {
+            Ok(pem) => info.push(("requestheader-client-ca-file", pem)),
+            Err(error) => {
+                tracing::warn!(file = %authority.display(), %error, "cannot tell who signs front proxies");
+                return info;
+            }
+        }
+        info.push(("requestheader-allowed-names", list(&names)));
+        info.push(("requestheader-extra-headers-prefix", list(&flags.requestheader_extra_headers_prefix)));
+        info.push(("requestheader-group-headers", list(&flags.requestheader_group_headers)));
+        if !uid.is_empty() {
+            info.push(("requestheader-uid-headers", list(&uid)));
+        }
+        info.push(("requestheader-username-headers", list(&flags.requestheader_username_headers)));
+        info
     }
 
     /// The names that the server's own certificate has.
@@ -231,12 +275,14 @@ fn own_names(flags: &Flags) -> (Vec<String>, Vec<IpAddr>) {
 }
 
 /// The certificate for calls to aggregated API servers is checked now, not at the first call.
-fn check_proxy_client(flags: &Flags) -> Result<(), String> {
-    let (Some(certificate), Some(key)) = (&flags.proxy_client_cert_file, &flags.proxy_client_key_file) else {
-        return Ok(());
-    };
-    let pair = KeyPair { certificate: certificate.clone(), key: key.clone(), names: Vec::new() };
-    Certificates::load(&pair, &[]).map(|_| ()).map_err(|error| format!("--proxy-client-cert-file: {error}"))
+/// What aggregated API servers are shown: the operator's certificate, or one of our own.
+fn proxy_client(flags: &Flags, pki: &Pki) -> Result<Identity, String> {
+    match (&flags.proxy_client_cert_file, &flags.proxy_client_key_file) {
+        (Some(certificate), Some(key)) => {
+            Identity::load(certificate, key).map_err(|why| format!("--proxy-client-cert-file: {why}"))
+        }
+        _ => Identity::load(&pki.proxy_client.certificate, &pki.proxy_client.key),
+    }
 }
 
 fn serving_certificates(flags: &Flags, pki: &Pki) -> ServingCertificates {

@@ -199,6 +199,9 @@ pub struct Flags {
     /// Its key.
     #[arg(long, value_name = "FILE", requires = "proxy_client_cert_file", help_heading = "API")]
     pub proxy_client_key_file: Option<PathBuf>,
+    /// Whether aggregated API servers and webhooks are called at a ready endpoint instead of their Service's address.
+    #[arg(long, value_name = "BOOL", default_value = "false", help_heading = "API", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new(), action = ArgAction::Set)]
+    pub enable_aggregator_routing: bool,
     /// Controllers to run: `*` for those that run by default, `name` for one more, `-name` for one less.
     #[arg(
         long,

@@ -19,6 +19,8 @@ use time::{Duration, OffsetDateTime};
 use x509_parser::pem::parse_x509_pem;
 use x509_parser::prelude::{GeneralName, X509Certificate};
 
+/// The name in our certificate for aggregated API servers.
+pub const PROXY_CLIENT: &str = "aggregator";
 /// How long an authority lives.
 const AUTHORITY_DAYS: i64 = 3650;
 /// How long a certificate lives.
@@ -71,7 +73,7 @@ impl Pki {
         authority.ensure_certificate(&admin, &Subject::client("kubernetes-admin", Some("system:masters")))?;
         let proxy_authority = Authority::ensure(&pair("front-proxy-ca"), "apiwright-front-proxy-ca")?;
         let proxy_client = pair("front-proxy-client");
-        proxy_authority.ensure_certificate(&proxy_client, &Subject::client("aggregator", None))?;
+        proxy_authority.ensure_certificate(&proxy_client, &Subject::client(PROXY_CLIENT, None))?;
         let service_account_key = dir.join("sa.key");
         ensure_key(&service_account_key)?;
         Ok(Self {

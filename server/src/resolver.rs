@@ -11,32 +11,38 @@ use apiwright_registry::store::{Freshness, Paging, Selection};
 use apiwright_remote::{Host, Resolver, ServiceReference};
 use futures::future::BoxFuture;
 
+use crate::chain::Stores;
+
 /// Finds Services in storage.
-pub struct Services {
-    store: Arc<Store>,
-    slices: Arc<Store>,
+pub struct ServiceResolver {
+    services: Option<Arc<Store>>,
+    slices: Option<Arc<Store>>,
     /// Whether to go past the Service's address straight to who answers behind it.
     to_endpoints: bool,
     /// Where this server itself is reached, which is what `kubernetes` in `default` stands for.
-    own: SocketAddr,
+    own: Option<SocketAddr>,
 }
 
-impl Services {
-    /// Over these stores of Services and EndpointSlices; `to_endpoints` is `--enable-aggregator-routing`.
-    pub fn new(services: Arc<Store>, slices: Arc<Store>, to_endpoints: bool, own: SocketAddr) -> Self {
-        Self { store: services, slices, to_endpoints, own }
+impl ServiceResolver {
+    /// Over what is served of Services and EndpointSlices; `to_endpoints` is `--enable-aggregator-routing`.
+    pub fn new(stores: &Stores, to_endpoints: bool, own: Option<SocketAddr>) -> Self {
+        let services = stores.get("", "v1", "services");
+        let slices = stores.get("discovery.k8s.io", "v1", "endpointslices");
+        Self { services, slices, to_endpoints, own }
     }
 
     async fn find(&self, reference: &ServiceReference) -> Result<Host, String> {
         let ServiceReference { namespace, name, port } = reference;
-        if (namespace.as_str(), name.as_str(), *port) == ("default", "kubernetes", 443) {
-            return Ok(Host { name: self.own.ip().to_string(), port: self.own.port() });
+        if let Some(own) = self.own
+            && (namespace.as_str(), name.as_str(), *port) == ("default", "kubernetes", 443)
+        {
+            return Ok(Host { name: own.ip().to_string(), port: own.port() });
         }
-        let service = match self.store.get(namespace, name, Freshness::Any).await {
-            Ok(entry) => self.store.decode(&entry).map_err(|status| status.message)?,
-            Err(status) if status.reason == Some(Reason::NotFound) => {
-                return Err(format!("service \"{name}\" not found"));
-            }
+        let absent = || format!("service \"{name}\" not found");
+        let services = self.services.as_ref().ok_or_else(absent)?;
+        let service = match services.get(namespace, name, Freshness::Any).await {
+            Ok(entry) => services.decode(&entry).map_err(|status| status.message)?,
+            Err(status) if status.reason == Some(Reason::NotFound) => return Err(absent()),
             Err(status) => return Err(status.message),
         };
         if self.to_endpoints {
@@ -47,14 +53,15 @@ impl Services {
     }
 
     async fn slices_of(&self, namespace: &str, name: &str) -> StatusResult<Vec<Value>> {
+        let Some(slices) = &self.slices else { return Ok(Vec::new()) };
         let labels = LabelSelector::parse(&format!("kubernetes.io/service-name={name}")).unwrap_or_default();
         let selection = Selection { namespace: namespace.to_owned(), labels, ..Selection::default() };
-        let page = self.slices.list(&selection, Freshness::Any, &Paging::default()).await?;
-        page.entries.iter().map(|entry| self.slices.decode(entry)).collect()
+        let page = slices.list(&selection, Freshness::Any, &Paging::default()).await?;
+        page.entries.iter().map(|entry| slices.decode(entry)).collect()
     }
 }
 
-impl Resolver for Services {
+impl Resolver for ServiceResolver {
     fn resolve<'a>(&'a self, service: &'a ServiceReference) -> BoxFuture<'a, Result<Host, String>> {
         Box::pin(self.find(service))
     }

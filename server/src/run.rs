@@ -20,9 +20,9 @@ use tracing::{error, info, warn};
 
 use crate::acts::Acts;
 use crate::bootstrap::{self, Placeholders};
-use crate::chain::{self, Parts, Stores};
+use crate::chain::{self, Outside, Parts, Stores};
 use crate::config::Config;
-use crate::controllers;
+use crate::controllers::{self, aggregation::Desired};
 use crate::generated::{BOOTSTRAP, CHAIN, catalogue};
 use crate::issuer::IssuerPages;
 use crate::kubeconfig;
@@ -90,7 +90,6 @@ pub async fn run(config: Config) -> Result<(), String> {
         event_ttl: config.flags.event_ttl,
         watch_timeout_min: Duration::from_secs(config.flags.min_request_timeout),
         address: config.advertised(address).to_string(),
-        own: config.advertised(address),
         pages: vec![
             Arc::clone(&health) as _,
             Arc::new(apiwright_chain::version::VersionPage),
@@ -98,6 +97,11 @@ pub async fn run(config: Config) -> Result<(), String> {
             Arc::new(SnapshotPage::new(embedded)),
             Arc::new(IssuerPages::new(accounts, config.advertised(address).to_string())),
         ],
+        outside: Outside {
+            identity: Some(Arc::clone(&config.proxy_client)),
+            to_endpoints: config.flags.enable_aggregator_routing,
+            own: Some(SocketAddr::new(crate::config::local(address.ip()), address.port())),
+        },
     })?;
     let definitions = assembled.definitions();
     let resources: Arc<dyn Resources> =
@@ -123,11 +127,17 @@ pub async fn run(config: Config) -> Result<(), String> {
         definitions.load().await.map_err(|why| format!("cannot read definitions: {why}"))?;
         tokio::spawn(definitions.follow(drain.clone()));
     }
+    let serves_api_services = assembled.stores.get("apiregistration.k8s.io", "v1", "apiservices").is_some();
+    let desired = Arc::new(Desired::of(assembled.served.iter().copied()));
+    let told = Arc::clone(&config);
     let controllers = controllers::Parts {
         storage: Arc::clone(&storage),
         stores: assembled.stores,
         resources,
         selection: config.flags.controllers.clone(),
+        registration: Arc::clone(&assembled.registration),
+        desired: Arc::clone(&desired),
+        authentication_info: Arc::new(move || told.authentication_info()),
     };
     let running = controllers::start(controllers, drain.clone())?;
     metrics.include(Arc::new(move |out: &mut String| running.render_metrics(out)));
@@ -144,6 +154,10 @@ pub async fn run(config: Config) -> Result<(), String> {
             Err(why) => error!(hook = name, %why, "a post-start hook failed"),
         })
         .await;
+    if serves_api_services {
+        assembled.registration.has(&desired.names()).await;
+    }
+    progress.finish("kube-apiserver-autoregistration");
     tokio::spawn(reload(Arc::clone(&config), drain));
     announce(&config, address)?;
 
@@ -298,7 +312,8 @@ async fn reload(config: Arc<Config>, mut drain: Drain) {
             continue;
         }
         seen = now;
-        let authority = config.client_authority.reload().map(|_| ());
+        let authority =
+            config.client_authority.reload().map(|_| ()).and_then(|()| config.proxy_client.reload());
         let replaced = config.certificates.load().and_then(|certificates| {
             config
                 .tls
@@ -323,6 +338,6 @@ fn renew(config: &Config) {
 fn times(config: &Config) -> Vec<Option<SystemTime>> {
     let authorities =
         config.flags.client_ca_file.iter().map(PathBuf::as_path).chain([config.pki.authority.as_path()]);
-    let files = config.certificates.files().chain(authorities);
+    let files = config.certificates.files().chain(authorities).chain(config.proxy_client.files());
     files.map(|file| std::fs::metadata(file).and_then(|metadata| metadata.modified()).ok()).collect()
 }

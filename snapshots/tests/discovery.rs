@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use apiwright::generated::catalogue;
-use apiwright_discovery::{Discovery, Freshness, Source};
+use apiwright_discovery::{Content, Discovery, Freshness, Source};
 use apiwright_json::{Value, to_string_pretty};
 
 fn discovery(everything: bool) -> Discovery {
@@ -18,7 +18,7 @@ fn discovery(everything: bool) -> Discovery {
                 version: version.name.to_string(),
                 group_priority: group.priority,
                 version_priority: version.priority,
-                resources: version.shared(),
+                content: Content::Here(version.shared()),
                 freshness: Freshness::Current,
             });
         }

@@ -1,16 +1,21 @@
 //! The controllers: what each observes and does. What it decides is in `api-specs/controllers`.
 
+pub mod aggregation;
 mod namespace;
 
 use std::sync::Arc;
 
+use apiwright_aggregator::Registration;
 use apiwright_chain::Drain;
-use apiwright_controllers::{ControllerSpec, Controllers, Informers, Reconcile, Resources, Running, select};
+use apiwright_controllers::{
+    ControllerSpec, Controllers, Informers, Queue, Reconcile, Resources, Running, select,
+};
 use apiwright_storage::Storage;
 use tokio::sync::watch;
 
 use crate::chain::Stores;
 use crate::generated::controllers::namespace_controller;
+use aggregation::Desired;
 use namespace::Namespaces;
 
 /// What controllers work with.
@@ -23,6 +28,12 @@ pub struct Parts {
     pub resources: Arc<dyn Resources>,
     /// `--controllers`.
     pub selection: Vec<String>,
+    /// What is told of APIServices.
+    pub registration: Arc<Registration>,
+    /// The APIServices that should be.
+    pub desired: Arc<Desired>,
+    /// What aggregated API servers are told of whom to believe.
+    pub authentication_info: aggregation::Info,
 }
 
 /// Starts the controllers that are selected.
@@ -32,10 +43,11 @@ pub struct Parts {
 pub fn start(parts: Parts, drain: Drain) -> Result<Running, String> {
     let informers = Informers::new(Arc::clone(&parts.storage), Arc::clone(&parts.resources));
     let mut assembly = Assembly { controllers: Controllers::new(informers), parts: &parts };
-    assembly.add(&namespace_controller::SPEC, |parts| {
+    assembly.add(&namespace_controller::SPEC, |parts, _| {
         let namespaces = parts.store("", "v1", "namespaces")?;
         Ok(namespace_controller::Reconciler(Namespaces::new(namespaces, Arc::clone(&parts.resources))))
     })?;
+    aggregation::add(&mut assembly)?;
     let (leads, may_lead) = watch::channel(true);
     let mut ends = drain.clone();
     tokio::spawn(async move {
@@ -55,15 +67,14 @@ impl Assembly<'_> {
     fn add<R: Reconcile>(
         &mut self,
         spec: &ControllerSpec,
-        make: impl FnOnce(&Parts) -> Result<R, String>,
-    ) -> Result<(), String> {
-        if select::is_enabled(spec, &self.parts.selection) {
-            let controller = make(self.parts)?;
-            let stores =
-                |group: &str, version: &str, plural: &str| self.parts.stores.get(group, version, plural);
-            self.controllers.add(controller, &stores);
+        make: impl FnOnce(&Parts, &mut Informers) -> Result<R, String>,
+    ) -> Result<Option<Arc<Queue>>, String> {
+        if !select::is_enabled(spec, &self.parts.selection) {
+            return Ok(None);
         }
-        Ok(())
+        let controller = make(self.parts, self.controllers.informers())?;
+        let stores = |group: &str, version: &str, plural: &str| self.parts.stores.get(group, version, plural);
+        Ok(Some(self.controllers.add(controller, &stores)))
     }
 }
 

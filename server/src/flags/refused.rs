@@ -105,7 +105,6 @@ const REFUSED: &[Refused] = &[
     value("egress-selector-config-file", "calls go out directly"),
     value("emulated-version", "only one version is served"),
     boolean("emulation-forward-compatible", "only one version is served", &["false"]),
-    boolean("enable-aggregator-routing", "aggregated servers are called at their cluster IP", &["false"]),
     boolean("enable-bootstrap-token-auth", "bootstrap tokens are not accepted", &["false"]),
     boolean("enable-garbage-collector", "use --controllers", &["true"]),
     boolean("enable-logs-handler", "logs are not served", &["false"]),

@@ -1,10 +1,22 @@
 //! The head of the chain. It serves its own kind, APIService, and the pages that speak for the
-//! whole chain: discovery, OpenAPI, health, the list of paths. Everything else goes on.
+//! whole chain: discovery, OpenAPI, health, the list of paths. Requests for the group versions of
+//! servers outside are theirs to answer; everything else goes on.
 //!
 //! Position: above `apiextensions`, below `filters`.
-//! Absence: APIServices are stored and listed; requests are not routed by them yet, the delegates
-//! of this process serve what they own.
+//! Invariants: a request that this process answers pays for one look at a map; a server outside
+//! that is slow, dead or lying costs its own group versions and nobody else.
 
+mod forward;
+mod gather;
+mod proxy;
+pub mod registration;
+pub mod routes;
 pub mod server;
+pub mod service;
+mod upgrade;
 
+pub use gather::aggregator_headers;
+pub use registration::Registration;
+pub use routes::Routes;
 pub use server::Aggregator;
+pub use service::{ApiService, Remote};

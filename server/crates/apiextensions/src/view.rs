@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use apiwright_chain::RequestInfo;
-use apiwright_discovery::{Discovery, Freshness, Source};
+use apiwright_discovery::{Content, Discovery, Freshness, Source};
 use apiwright_endpoints::{ResourceServer, Shared};
 use apiwright_openapi::OpenApi;
 use apiwright_registry::{Resource, Store};
@@ -136,7 +136,7 @@ impl CustomResources {
             version: version.to_owned(),
             group_priority: GROUP_PRIORITY,
             version_priority: VERSION_PRIORITY,
-            resources,
+            content: Content::Here(resources),
             freshness: Freshness::Current,
         });
         let name = version.to_owned();

@@ -8,7 +8,7 @@ use apiwright_registry::{Resource, Scope};
 use bytes::Bytes;
 
 use crate::documents::{is_of, object, push_texts, verbs};
-use crate::source::{Freshness, Source};
+use crate::source::{Content, Freshness, Source};
 
 /// The document, encoded, and its entity tag.
 #[derive(Clone, Debug)]
@@ -61,7 +61,10 @@ pub fn entity_tag(content: &[u8]) -> String {
 }
 
 fn version(source: &Source) -> Value {
-    let resources: Vec<Value> = source.resources.iter().map(|one| resource(one)).collect();
+    let resources: Vec<Value> = match &source.content {
+        Content::Here(resources) => resources.iter().map(|one| resource(one)).collect(),
+        Content::Told(resources) => resources.to_vec(),
+    };
     let mut version = Object::new();
     version.push("version", source.version.as_str());
     if !resources.is_empty() {

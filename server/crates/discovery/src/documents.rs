@@ -5,7 +5,7 @@ use apiwright_registry::resource::{Kind, Verb};
 use apiwright_registry::{Resource, Scope};
 use apiwright_schema::{Table, Text};
 
-use crate::source::{Snapshot, Source};
+use crate::source::{Content, Snapshot, Source};
 
 pub(crate) fn api_versions(snapshot: &Snapshot, address: &str) -> Value {
     let versions: Vec<Value> = snapshot.group("").map(|one| one.version.as_str().into()).collect();
@@ -18,22 +18,16 @@ pub(crate) fn api_versions(snapshot: &Snapshot, address: &str) -> Value {
 }
 
 pub(crate) fn api_group_list(snapshot: &Snapshot) -> Value {
-    let mut groups: Vec<Value> = Vec::new();
-    let mut last = "";
-    for source in snapshot.sources() {
-        if source.group.is_empty() || source.group == last {
-            continue;
-        }
-        last = &source.group;
-        groups.push(Value::Object(group(snapshot, &source.group, Object::new())));
-    }
+    let groups = snapshot.groups().into_iter();
+    let groups: Vec<Value> =
+        groups.map(|(name, versions)| group(name, &versions, Object::new()).into()).collect();
     object([("kind", "APIGroupList".into()), ("apiVersion", "v1".into()), ("groups", groups.into())])
 }
 
 pub(crate) fn api_group(snapshot: &Snapshot, name: &str) -> Option<Value> {
-    snapshot.group(name).next()?;
+    let versions = snapshot.versions(name);
     let head = Object::from_iter([("kind", "APIGroup"), ("apiVersion", "v1")]);
-    Some(Value::Object(group(snapshot, name, head)))
+    (!versions.is_empty()).then(|| group(name, &versions, head).into())
 }
 
 pub(crate) fn api_resource_list(source: &Source) -> Value {
@@ -44,19 +38,20 @@ pub(crate) fn api_resource_list(source: &Source) -> Value {
         list.push("apiVersion", "v1");
     }
     list.push("groupVersion", group_version(&source.group, &source.version));
-    let resources: Vec<Value> = source.resources.iter().flat_map(|one| api_resources(one)).collect();
-    list.push("resources", resources);
+    let resources = match &source.content {
+        Content::Here(resources) => resources.as_slice(),
+        // Its server has the document.
+        Content::Told(_) => &[],
+    };
+    list.push("resources", resources.iter().flat_map(|one| api_resources(one)).collect::<Vec<_>>());
     list.into()
 }
 
-fn group(snapshot: &Snapshot, name: &str, mut document: Object) -> Object {
-    let versions: Vec<Value> = snapshot
-        .group(name)
-        .map(|one| {
-            object([
-                ("groupVersion", group_version(&one.group, &one.version).into()),
-                ("version", one.version.as_str().into()),
-            ])
+fn group(name: &str, versions: &[&str], mut document: Object) -> Object {
+    let versions: Vec<Value> = versions
+        .iter()
+        .map(|version| {
+            object([("groupVersion", group_version(name, version).into()), ("version", (*version).into())])
         })
         .collect();
     document.push("name", name);

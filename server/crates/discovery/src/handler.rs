@@ -166,7 +166,7 @@ fn target(path: &str) -> Option<Target<'_>> {
 fn exists(target: &Target<'_>, snapshot: &Snapshot) -> bool {
     match target {
         Target::Core | Target::Groups { .. } => true,
-        Target::Group(group) => snapshot.group(group).next().is_some(),
+        Target::Group(group) => !snapshot.versions(group).is_empty(),
         Target::Version(group, version) => snapshot.version(group, version).is_some(),
     }
 }

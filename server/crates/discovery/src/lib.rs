@@ -13,4 +13,4 @@ pub mod order;
 pub mod source;
 
 pub use handler::DiscoveryHandler;
-pub use source::{Discovery, Freshness, Source};
+pub use source::{Content, Discovery, Freshness, Registered, Source};

@@ -1,27 +1,43 @@
 //! The order of groups and versions (upstream: APIService priorities, then Kubernetes' version order).
 
 use std::cmp::{Ordering, Reverse};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::source::Source;
+use crate::source::{Registered, Source};
 
 /// Sorts into discovery order: groups by their highest priority, then by name; the versions of a
 /// group by priority, then as Kubernetes orders versions.
 pub fn sort(sources: &mut [Arc<Source>]) {
-    let priorities: Vec<(String, i32)> =
-        sources.iter().map(|one| (one.group.clone(), one.group_priority)).collect();
-    let priority = |group: &str| {
-        priorities
-            .iter()
-            .filter(|(name, _)| name == group)
-            .map(|(_, priority)| *priority)
-            .max()
-            .unwrap_or_default()
-    };
+    let mut priorities: HashMap<String, i32> = HashMap::new();
+    for source in sources.iter() {
+        let known = priorities.entry(source.group.clone()).or_insert(source.group_priority);
+        *known = source.group_priority.max(*known);
+    }
+    let priority = |group: &str| priorities.get(group).copied().unwrap_or_default();
     sources.sort_by(|a, b| {
         Reverse(priority(&a.group))
             .cmp(&Reverse(priority(&b.group)))
             .then_with(|| a.group.cmp(&b.group))
+            .then_with(|| b.version_priority.cmp(&a.version_priority))
+            .then_with(|| versions(&a.version, &b.version))
+    });
+}
+
+/// Sorts APIServices as the legacy lists tell them: groups by their highest priority, then by the name
+/// of the APIService that has it; the versions of a group by priority, then as Kubernetes orders versions.
+pub fn sort_registered(all: &mut [Registered]) {
+    all.sort_by(|a, b| b.group_priority.cmp(&a.group_priority).then_with(|| a.name.cmp(&b.name)));
+    let mut groups: Vec<String> = Vec::new();
+    for one in all.iter() {
+        if !groups.contains(&one.group) {
+            groups.push(one.group.clone());
+        }
+    }
+    let place = |group: &str| groups.iter().position(|one| one == group);
+    all.sort_by(|a, b| {
+        place(&a.group)
+            .cmp(&place(&b.group))
             .then_with(|| b.version_priority.cmp(&a.version_priority))
             .then_with(|| versions(&a.version, &b.version))
     });

@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use http::StatusCode;
 use http::header::{ACCEPT_RANGES, CACHE_CONTROL, ETAG, HeaderValue, IF_NONE_MATCH, LOCATION, VARY};
 
-use crate::source::OpenApi;
+use crate::source::{OpenApi, address};
 
 /// Answers OpenAPI requests.
 pub struct OpenApiHandler {
@@ -39,9 +39,8 @@ impl OpenApiHandler {
     /// Where each document is, its hash included.
     fn index(&self) -> Response {
         let mut paths = Object::new();
-        for (path, document) in self.openapi.paths() {
-            let url = url(&path, &self.openapi.built(&document).hash);
-            paths.push(path, Object::from_iter([("serverRelativeURL", url)]));
+        for (path, address) in self.openapi.addresses() {
+            paths.push(path, Object::from_iter([("serverRelativeURL", address)]));
         }
         let index = Value::Object(Object::from_iter([("paths", paths)]));
         let mut json = Vec::new();
@@ -59,7 +58,7 @@ impl OpenApiHandler {
         let etag = format!("\"{}\"", built.hash);
         let wished = Query::parse(request.query()).get("hash").map(ToOwned::to_owned).unwrap_or_default();
         let mut response = if !wished.is_empty() && wished != built.hash {
-            with_header(empty(StatusCode::MOVED_PERMANENTLY), LOCATION, &url(path, &built.hash))
+            with_header(empty(StatusCode::MOVED_PERMANENTLY), LOCATION, &address(path, &built.hash))
         } else if request
             .header(IF_NONE_MATCH)
             .is_some_and(|tag| tag == "*" || tag.split(',').any(|one| one.trim() == etag))
@@ -87,10 +86,6 @@ impl Pages for OpenApiHandler {
     fn paths(&self) -> Vec<String> {
         vec!["/openapi/v3".into(), "/openapi/v3/".into()]
     }
-}
-
-fn url(path: &str, hash: &str) -> String {
-    format!("/openapi/v3/{path}?hash={hash}")
 }
 
 fn speaks_json(request: &Request) -> bool {

@@ -15,6 +15,8 @@ use crate::document;
 pub struct OpenApi {
     types: Types,
     current: ArcSwap<BTreeMap<String, Arc<Document>>>,
+    /// Where servers outside have documents, by the same paths.
+    outside: ArcSwap<BTreeMap<String, String>>,
 }
 
 /// What a document is about.
@@ -64,7 +66,7 @@ impl OpenApi {
         ];
         let documents =
             roots.into_iter().map(|(path, subject)| (path.to_owned(), Document::new(subject))).collect();
-        Self { types, current: ArcSwap::from_pointee(documents) }
+        Self { types, current: ArcSwap::from_pointee(documents), outside: ArcSwap::default() }
     }
 
     /// Adds a group version, or replaces what was said of it.
@@ -102,6 +104,28 @@ impl OpenApi {
             }
             documents
         });
+    }
+
+    /// From now on servers outside have these documents, by their paths, at these addresses.
+    pub fn set_outside(&self, documents: BTreeMap<String, String>) {
+        if **self.outside.load() != documents {
+            self.outside.store(Arc::new(documents));
+        }
+    }
+
+    /// Whether this process has a document of this path.
+    pub fn has(&self, path: &str) -> bool {
+        self.current.load().contains_key(path)
+    }
+
+    /// Where every document is, in order of their paths; what a server outside has goes first.
+    pub(crate) fn addresses(&self) -> BTreeMap<String, String> {
+        let mut addresses = BTreeMap::clone(&self.outside.load());
+        for (path, document) in self.paths() {
+            let hash = &self.built(&document).hash;
+            addresses.entry(path).or_insert_with_key(|path| address(path, hash));
+        }
+        addresses
     }
 
     /// The document of a path below `/openapi/v3/`.
@@ -149,6 +173,11 @@ impl std::fmt::Debug for Resources {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.all().iter().map(|one| &*one.plural)).finish()
     }
+}
+
+/// Where a document of this process is.
+pub(crate) fn address(path: &str, hash: &str) -> String {
+    format!("/openapi/v3/{path}?hash={hash}")
 }
 
 fn path(group: &str, version: &str) -> String {

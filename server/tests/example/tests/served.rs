@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiwright::chain::{Parts, assemble};
+use apiwright::chain::{Outside, Parts, assemble};
 use apiwright_admission::Tolerations;
 use apiwright_auth::{Authorization, Mode};
 use apiwright_chain::request::RequestBody;
@@ -41,8 +41,8 @@ impl Server {
             event_ttl: Duration::from_hours(1),
             watch_timeout_min: Duration::from_mins(1),
             address: "127.0.0.1:6443".into(),
-            own: ([127, 0, 0, 1], 6443).into(),
             pages: Vec::new(),
+            outside: Outside::default(),
         })
         .expect("the chain");
         Self { head: assembled.server.prepare().head(), authorizer }

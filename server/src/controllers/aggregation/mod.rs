@@ -1,0 +1,77 @@
+//! The aggregator's controllers: which APIServices there are, what follows from them, whether their
+//! servers answer.
+
+mod authentication_info;
+mod autoregistration;
+mod check;
+mod condition;
+mod definitions;
+mod desired;
+mod local;
+mod registration;
+mod remote;
+
+use std::sync::{Arc, Mutex};
+
+use super::Assembly;
+use crate::generated::controllers::{
+    apiservice_registration, autoregister, cluster_authentication_info, crd_registration, local_available,
+    remote_available,
+};
+pub use authentication_info::Info;
+pub use desired::Desired;
+
+use authentication_info::AuthenticationInfo;
+use autoregistration::Autoregister;
+use definitions::CrdRegistration;
+use local::LocalAvailable;
+use registration::Register;
+use remote::{Index, RemoteAvailable};
+
+/// Adds the controllers, where APIServices are served.
+pub(super) fn add(assembly: &mut Assembly<'_>) -> Result<(), String> {
+    let parts = assembly.parts;
+    if let (Some(config_maps), Some(namespaces)) =
+        (parts.stores.get("", "v1", "configmaps"), parts.stores.get("", "v1", "namespaces"))
+    {
+        assembly.add(&cluster_authentication_info::SPEC, |parts, _| {
+            let info = Arc::clone(&parts.authentication_info);
+            Ok(cluster_authentication_info::Reconciler(AuthenticationInfo { config_maps, namespaces, info }))
+        })?;
+    }
+    let Some(api_services) = parts.stores.get("apiregistration.k8s.io", "v1", "apiservices") else {
+        return Ok(());
+    };
+    let queue = assembly.add(&autoregister::SPEC, |parts, informers| {
+        let services = informers.cache(&api_services);
+        Ok(autoregister::Reconciler(Autoregister::new(services, Arc::clone(&parts.desired))))
+    })?;
+    if let Some(queue) = queue {
+        parts.desired.tell(&queue);
+    }
+    assembly.add(&crd_registration::SPEC, |parts, _| {
+        Ok(crd_registration::Reconciler(CrdRegistration::new(Arc::clone(&parts.desired))))
+    })?;
+    assembly.add(&apiservice_registration::SPEC, |parts, informers| {
+        let services = informers.cache(&api_services);
+        let registration = Arc::clone(&parts.registration);
+        Ok(apiservice_registration::Reconciler(Register { services, registration }))
+    })?;
+    assembly.add(&local_available::SPEC, |_, informers| {
+        Ok(local_available::Reconciler(LocalAvailable { services: informers.cache(&api_services) }))
+    })?;
+    if let (Some(services), Some(slices)) =
+        (parts.stores.get("", "v1", "services"), parts.stores.get("discovery.k8s.io", "v1", "endpointslices"))
+    {
+        assembly.add(&remote_available::SPEC, |parts, informers| {
+            Ok(remote_available::Reconciler(RemoteAvailable {
+                api_services: informers.cache(&api_services),
+                services: informers.cache(&services),
+                slices,
+                routes: parts.registration.shared_routes(),
+                index: Mutex::new(Index::default()),
+            }))
+        })?;
+    }
+    Ok(())
+}
