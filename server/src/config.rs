@@ -200,6 +200,15 @@ impl Config {
         info
     }
 
+    /// Who signs this server's certificate, as PEM.
+    ///
+    /// # Errors
+    /// Where the file cannot be read.
+    pub fn server_bundle(&self) -> Result<String, String> {
+        let path = self.server_authority();
+        fs::read_to_string(&path).map_err(|why| format!("cannot read {}: {why}", path.display()))
+    }
+
     /// The names that the server's own certificate has.
     pub fn own_names(&self) -> (Vec<String>, Vec<IpAddr>) {
         own_names(&self.flags)

@@ -47,6 +47,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     let address = listener.address();
     let config = Arc::new(config);
     let storage::Opened { storage, embedded } = storage::open(&config.flags, &config.lock).await?;
+    let is_shared = embedded.is_none();
     let (drainer, drain) = drain();
     let progress = Arc::new(Progress::default());
     let views = Views::new(&config);
@@ -134,10 +135,12 @@ pub async fn run(config: Config) -> Result<(), String> {
         storage: Arc::clone(&storage),
         stores: assembled.stores,
         resources,
+        is_shared,
         selection: config.flags.controllers.clone(),
         registration: Arc::clone(&assembled.registration),
         desired: Arc::clone(&desired),
         authentication_info: Arc::new(move || told.authentication_info()),
+        server_authority: config.server_bundle()?,
     };
     let running = controllers::start(controllers, drain.clone())?;
     metrics.include(Arc::new(move |out: &mut String| running.render_metrics(out)));

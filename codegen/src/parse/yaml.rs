@@ -40,6 +40,8 @@ pub fn parse(file: &Arc<str>, text: &str, problems: &mut Diagnostics) -> Option<
     let mut reader = Reader { file, events: Vec::new(), problems };
     for event in Parser::new_from_str(text) {
         match event {
+            // They may stand anywhere, and mean nothing.
+            Ok((Event::Comment(..), _)) => {}
             Ok(event) => reader.events.push(event),
             Err(fault) => {
                 let marker = fault.marker();
@@ -101,7 +103,6 @@ impl Reader<'_, '_> {
         while let Some((event, span)) = self.events.pop() {
             match event {
                 Event::SequenceEnd => break,
-                Event::Comment(..) => {}
                 other => items.push(self.node(other, span)?),
             }
         }
@@ -113,7 +114,6 @@ impl Reader<'_, '_> {
         while let Some((event, span)) = self.events.pop() {
             let key = match event {
                 Event::MappingEnd => break,
-                Event::Comment(..) => continue,
                 Event::Scalar(text, ..) => Spanned::new(text.into_owned(), place(self.file, &span)),
                 _ => {
                     self.problems.report(&place(self.file, &span), "a key must be a scalar");
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn keys_and_values_know_their_places() {
         let mut problems = Diagnostics::default();
-        let tree = parse(&"x.yaml".into(), "# note\na: {b: 1, c: [x, \"\"]}\nd:\n", &mut problems);
+        let tree = parse(&"x.yaml".into(), "# note\na: {b: 1, c: [x, \"\"]}\nd:\n  # none\n", &mut problems);
         assert!(problems.is_empty(), "{problems}");
         let Some(Node { value: Tree::Map(entries), .. }) = tree else { panic!("a map") };
         assert_eq!(entries[0].0.at.to_string(), "x.yaml:2:1");

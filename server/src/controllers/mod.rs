@@ -1,7 +1,13 @@
 //! The controllers: what each observes and does. What it decides is in `api-specs/controllers`.
 
 pub mod aggregation;
+mod garbage_collector;
+mod kube;
+mod leadership;
+mod look_up;
 mod namespace;
+mod root_ca;
+mod service_account;
 
 use std::sync::Arc;
 
@@ -10,13 +16,12 @@ use apiwright_chain::Drain;
 use apiwright_controllers::{
     ControllerSpec, Controllers, Informers, Queue, Reconcile, Resources, Running, select,
 };
+use apiwright_registry::Store;
 use apiwright_storage::Storage;
-use tokio::sync::watch;
 
 use crate::chain::Stores;
-use crate::generated::controllers::namespace_controller;
+use crate::generated::CONTROLLERS;
 use aggregation::Desired;
-use namespace::Namespaces;
 
 /// What controllers work with.
 pub struct Parts {
@@ -26,6 +31,8 @@ pub struct Parts {
     pub stores: Stores,
     /// Everything that is stored.
     pub resources: Arc<dyn Resources>,
+    /// Whether other replicas may be at work on the same storage.
+    pub is_shared: bool,
     /// `--controllers`.
     pub selection: Vec<String>,
     /// What is told of APIServices.
@@ -34,6 +41,8 @@ pub struct Parts {
     pub desired: Arc<Desired>,
     /// What aggregated API servers are told of whom to believe.
     pub authentication_info: aggregation::Info,
+    /// Who signs this server's certificate, as PEM.
+    pub server_authority: String,
 }
 
 /// Starts the controllers that are selected.
@@ -43,17 +52,9 @@ pub struct Parts {
 pub fn start(parts: Parts, drain: Drain) -> Result<Running, String> {
     let informers = Informers::new(Arc::clone(&parts.storage), Arc::clone(&parts.resources));
     let mut assembly = Assembly { controllers: Controllers::new(informers), parts: &parts };
-    assembly.add(&namespace_controller::SPEC, |parts, _| {
-        let namespaces = parts.store("", "v1", "namespaces")?;
-        Ok(namespace_controller::Reconciler(Namespaces::new(namespaces, Arc::clone(&parts.resources))))
-    })?;
+    kube::add(&mut assembly)?;
     aggregation::add(&mut assembly)?;
-    let (leads, may_lead) = watch::channel(true);
-    let mut ends = drain.clone();
-    tokio::spawn(async move {
-        ends.begun().await;
-        drop(leads);
-    });
+    let may_lead = leadership::follow(&mut assembly, &drain)?;
     Ok(assembly.controllers.start(may_lead, drain))
 }
 
@@ -63,7 +64,12 @@ struct Assembly<'a> {
 }
 
 impl Assembly<'_> {
-    /// Makes and adds a controller, where it is selected.
+    /// Whether any controller runs that can be switched off.
+    fn manages(&self) -> bool {
+        CONTROLLERS.iter().any(|spec| spec.managed && select::is_enabled(spec, &self.parts.selection))
+    }
+
+    /// Makes and adds a controller, where it is selected; gives its queue.
     fn add<R: Reconcile>(
         &mut self,
         spec: &ControllerSpec,
@@ -79,12 +85,7 @@ impl Assembly<'_> {
 }
 
 impl Parts {
-    fn store(
-        &self,
-        group: &str,
-        version: &str,
-        plural: &str,
-    ) -> Result<Arc<apiwright_registry::Store>, String> {
+    fn store(&self, group: &str, version: &str, plural: &str) -> Result<Arc<Store>, String> {
         let found = self.stores.get(group, version, plural);
         found.ok_or_else(|| format!("a controller needs {plural}, which --runtime-config switches off"))
     }

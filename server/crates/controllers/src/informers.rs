@@ -5,7 +5,7 @@
 //! Invariant: a handler hears of every object that is there once the watch has begun, and of every
 //! change after; what a gap hid is found by comparing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,10 +31,6 @@ const RETRY: Duration = Duration::from_millis(200);
 pub trait Handler: Send + Sync + 'static {
     /// What became of one object.
     fn changed(&self, change: &Change<'_>);
-
-    /// Events were lost: whatever is there is told anew. Caches tell what is gone, so that handlers
-    /// of one resource need not care.
-    fn reset(&self) {}
 }
 
 impl<F: Fn(&Change<'_>) + Send + Sync + 'static> Handler for F {
@@ -51,6 +47,8 @@ pub struct Informers {
     routes: HashMap<String, Route>,
     /// Those that hear of everything.
     all: Vec<Arc<dyn Handler>>,
+    /// What they have heard of, to tell what went in a gap.
+    heard: HashMap<Arc<str>, Arc<Entry>>,
     synced: watch::Sender<bool>,
 }
 
@@ -63,7 +61,14 @@ struct Route {
 impl Informers {
     /// Over what is stored; nobody listens yet.
     pub fn new(storage: Arc<dyn Storage>, resources: Arc<dyn Resources>) -> Self {
-        Self { storage, resources, routes: HashMap::new(), all: Vec::new(), synced: watch::channel(false).0 }
+        Self {
+            storage,
+            resources,
+            routes: HashMap::new(),
+            all: Vec::new(),
+            heard: HashMap::new(),
+            synced: watch::channel(false).0,
+        }
     }
 
     /// What there is to look at.
@@ -152,7 +157,7 @@ impl Informers {
         Some(seen)
     }
 
-    fn tell(&self, event: &Event) {
+    fn tell(&mut self, event: &Event) {
         match event {
             Event::Put { entry, previous } => self.change(&entry.key, previous.as_ref(), Some(entry)),
             Event::Delete { previous, .. } => self.change(&previous.key, Some(previous), None),
@@ -160,52 +165,38 @@ impl Informers {
         }
     }
 
-    fn change(&self, key: &Arc<str>, old: Option<&Arc<Entry>>, new: Option<&Arc<Entry>>) {
-        let Some((prefix, route)) = self.place(key) else { return };
-        if let Some(route) = route {
+    fn change(&mut self, key: &Arc<str>, old: Option<&Arc<Entry>>, new: Option<&Arc<Entry>>) {
+        if let Some(route) = self.route_of(key) {
             let known = route.cache.put(key, new);
             let change = Change { store: &route.cache.store, old: old.or(known.as_ref()), new };
             for handler in &route.handlers {
                 handler.changed(&change);
             }
         }
-        if !self.all.is_empty()
-            && let Some(store) = self.resources.at(prefix)
-        {
-            let change = Change { store: &store, old, new };
+        if self.all.is_empty() {
+            return;
+        }
+        let known = match new {
+            Some(entry) => self.heard.insert(Arc::clone(key), Arc::clone(entry)),
+            None => self.heard.remove(key),
+        };
+        if let Some(store) = prefixes(key).find_map(|prefix| self.resources.at(prefix)) {
+            let change = Change { store: &store, old: old.or(known.as_ref()), new };
             for handler in &self.all {
                 handler.changed(&change);
             }
         }
     }
 
-    /// What a key begins with: one part or two, below the root; and who looks at it.
-    fn place<'a>(&self, key: &'a str) -> Option<(&'a str, Option<&Route>)> {
-        let rest = key.strip_prefix(ROOT)?;
-        let first = rest.find('/')?;
-        let second = rest[first + 1..].find('/').map(|at| first + 1 + at);
-        let candidates = second.into_iter().chain([first]).map(|end| &rest[..end]);
-        let mut unknown = None;
-        for prefix in candidates {
-            if let Some(route) = self.routes.get(prefix) {
-                return Some((prefix, Some(route)));
-            }
-            if unknown.is_none() && !self.all.is_empty() && self.resources.at(prefix).is_some() {
-                unknown = Some(prefix);
-            }
-        }
-        unknown.map(|prefix| (prefix, None))
+    /// Who looks at a key.
+    fn route_of(&self, key: &str) -> Option<&Route> {
+        prefixes(key).find_map(|prefix| self.routes.get(prefix))
     }
 
     /// Tells of everything that is there, and of what is there no longer.
     async fn read_all(&mut self) -> Result<Revision, Error> {
-        for handler in &self.all {
-            handler.reset();
-        }
-        let mut gone: HashMap<Arc<str>, Cache> = HashMap::new();
-        for route in self.routes.values() {
-            gone.extend(route.cache.keys().into_iter().map(|key| (key, route.cache.clone())));
-        }
+        let mut gone: HashSet<Arc<str>> = self.heard.keys().cloned().collect();
+        gone.extend(self.routes.values().flat_map(|route| route.cache.keys()));
         let (mut at, mut after) = (At::Latest, None::<Arc<str>>);
         let revision = loop {
             let range = Range { prefix: ROOT, after: after.as_deref(), limit: PAGE_MAX, at };
@@ -220,11 +211,38 @@ impl Informers {
                 break page.revision;
             }
         };
-        for (key, cache) in gone {
-            if let Some(old) = cache.at(&key) {
+        for key in gone {
+            let cached = self.route_of(&key).and_then(|route| route.cache.at(&key));
+            if let Some(old) = cached.or_else(|| self.heard.get(&key).cloned()) {
                 self.change(&key, Some(&old), None);
             }
         }
         Ok(revision)
+    }
+}
+
+/// What a key may begin with, below the root: two parts, then one.
+fn prefixes(key: &str) -> impl Iterator<Item = &str> {
+    let rest = key.strip_prefix(ROOT).unwrap_or_default();
+    let first = rest.find('/');
+    let second = first.and_then(|first| rest[first + 1..].find('/').map(|at| first + 1 + at));
+    second.into_iter().chain(first).map(|end| &rest[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_keys_begin_with() {
+        for (key, want) in [
+            ("/registry/pods/default/web-0", vec!["pods/default", "pods"]),
+            ("/registry/namespaces/a", vec!["namespaces"]),
+            ("/registry/example.com/widgets/default/a", vec!["example.com/widgets", "example.com"]),
+            ("/elsewhere/a/b", vec![]),
+            ("/registry/x", vec![]),
+        ] {
+            assert_eq!(prefixes(key).collect::<Vec<_>>(), want, "{key}");
+        }
     }
 }

@@ -1,0 +1,168 @@
+//! What controllers do, as kubectl sees it.
+
+#![allow(missing_docs)]
+
+mod support;
+
+use std::io::Write;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use support::{Apiwright, kubectl};
+
+/// Waits for something to become so.
+fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "not within 10 s: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn apply(server: &Apiwright, manifest: &str) {
+    let mut child = server.command(&["apply", "-f", "-"]).stdin(Stdio::piped()).spawn().expect("kubectl");
+    child.stdin.take().expect("a pipe").write_all(manifest.as_bytes()).expect("kubectl reads");
+    assert!(child.wait().expect("kubectl").success(), "{manifest}");
+}
+
+fn config_map(server: &Apiwright, name: &str, owner: Option<(&str, &str)>) {
+    let owners = owner.map(|(name, uid)| {
+        format!(
+            "  ownerReferences:\n  - {{apiVersion: v1, kind: ConfigMap, name: {name}, uid: {uid}, \
+             blockOwnerDeletion: true}}\n"
+        )
+    });
+    let manifest =
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n{}", owners.unwrap_or_default());
+    apply(server, &manifest);
+}
+
+fn uid(server: &Apiwright, name: &str) -> String {
+    server.kubectl(&["get", "configmap", name, "-o", "jsonpath={.metadata.uid}"])
+}
+
+fn names(server: &Apiwright) -> String {
+    server.kubectl(&["get", "configmaps", "-o", "jsonpath={.items[*].metadata.name}"])
+}
+
+#[test]
+fn namespaces_are_emptied_and_go() {
+    if kubectl().is_none() {
+        return;
+    }
+    let server = Apiwright::start(&["--storage", "memory"]);
+    server.kubectl(&["create", "namespace", "full"]);
+    let account = ["-n", "full", "get", "serviceaccount", "default"];
+    eventually("the service account", || server.run(&account).is_ok_and(|out| out.status.success()));
+    let bundle = ["-n", "full", "get", "configmap", "kube-root-ca.crt", "-o", "jsonpath={.data.ca\\.crt}"];
+    eventually("the authority", || {
+        server.run(&bundle).is_ok_and(|out| out.stdout.starts_with(b"-----BEGIN CERTIFICATE-----"))
+    });
+    apply(
+        &server,
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: full}\n---\napiVersion: apps/v1\nkind: \
+         Deployment\nmetadata: {name: b, namespace: full}\nspec:\n  selector: {matchLabels: {a: b}}\n  template:\n    \
+         metadata: {labels: {a: b}}\n    spec: {containers: [{name: c, image: d}]}\n---\napiVersion: v1\nkind: \
+         Pod\nmetadata: {name: p, namespace: full}\nspec: {containers: [{name: c, image: d}]}\n---\napiVersion: \
+         v1\nkind: ConfigMap\nmetadata: {name: held, namespace: full, finalizers: [example.com/hold]}\n",
+    );
+    server.kubectl(&["delete", "namespace", "full", "--wait=false"]);
+    let said = |kind: &str| {
+        let path = format!("jsonpath={{.status.conditions[?(@.type==\"{kind}\")].message}}");
+        server.kubectl(&["get", "namespace", "full", "-o", &path])
+    };
+    eventually("one object remains", || {
+        said("NamespaceContentRemaining")
+            == "Some resources are remaining: configmaps. has 1 resource instances"
+    });
+    assert_eq!(
+        said("NamespaceFinalizersRemaining"),
+        "Some finalizers are remaining: example.com/hold in 1 resource instances"
+    );
+    assert_eq!(said("NamespaceDeletionDiscoveryFailure"), "All resources successfully discovered");
+    server.kubectl(&[
+        "-n",
+        "full",
+        "patch",
+        "configmap",
+        "held",
+        "--type=merge",
+        "-p",
+        r#"{"metadata":{"finalizers":null}}"#,
+    ]);
+    eventually("the namespace is gone", || {
+        server.run(&["get", "namespace", "full"]).is_ok_and(|out| !out.status.success())
+    });
+}
+
+#[test]
+fn what_owners_leave_behind() {
+    if kubectl().is_none() {
+        return;
+    }
+    let server = Apiwright::start(&["--storage", "memory"]);
+    let family = || {
+        config_map(&server, "owner", None);
+        config_map(&server, "child", Some(("owner", &uid(&server, "owner"))));
+        config_map(&server, "grandchild", Some(("child", &uid(&server, "child"))));
+    };
+    eventually("the authority", || names(&server) == "kube-root-ca.crt");
+
+    family();
+    server.kubectl(&["delete", "configmap", "owner", "--cascade=background"]);
+    eventually("all are gone in the background", || names(&server) == "kube-root-ca.crt");
+
+    family();
+    server.kubectl(&["delete", "configmap", "owner", "--cascade=foreground"]);
+    assert_eq!(names(&server), "kube-root-ca.crt", "the owner went last");
+
+    family();
+    server.kubectl(&["delete", "configmap", "owner", "--cascade=orphan"]);
+    assert_eq!(names(&server), "child grandchild kube-root-ca.crt");
+    let owners = ["get", "configmap", "child", "-o", "jsonpath={.metadata.ownerReferences}"];
+    assert_eq!(server.kubectl(&owners), "");
+
+    let absent = "00000000-0000-0000-0000-000000000000";
+    config_map(&server, "child", Some(("nobody", absent)));
+    eventually("the child goes with its child", || names(&server) == "kube-root-ca.crt");
+}
+
+#[test]
+fn a_real_controller_manager_is_stood_aside_for() {
+    if kubectl().is_none() {
+        return;
+    }
+    let server = Apiwright::start(&["--storage", "memory"]);
+    let now = std::process::Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%S.000000Z"]).output();
+    let now = String::from_utf8_lossy(&now.expect("a date").stdout).trim().to_owned();
+    let lease = |seconds: u32| {
+        format!(
+            "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {{name: kube-controller-manager, \
+             namespace: kube-system}}\nspec: {{holderIdentity: real, leaseDurationSeconds: {seconds}, renewTime: \
+             \"{now}\"}}\n"
+        )
+    };
+    apply(&server, &lease(600));
+    server.kubectl(&["create", "namespace", "theirs"]);
+    std::thread::sleep(Duration::from_millis(500));
+    let account = ["-n", "theirs", "get", "serviceaccount", "default"];
+    server.kubectl_fails(&account);
+    server.kubectl(&["-n", "kube-system", "delete", "lease", "kube-controller-manager"]);
+    eventually("they are at work again", || server.run(&account).is_ok_and(|out| out.status.success()));
+}
+
+#[test]
+fn switched_off_they_leave_things_alone() {
+    if kubectl().is_none() {
+        return;
+    }
+    let server = Apiwright::start(&["--storage", "memory", "--controllers=-*"]);
+    server.kubectl(&["create", "namespace", "still"]);
+    server.kubectl(&["delete", "namespace", "still", "--wait=false"]);
+    std::thread::sleep(Duration::from_millis(500));
+    assert_eq!(
+        server.kubectl(&["get", "namespace", "still", "-o", "jsonpath={.status.phase}"]),
+        "Terminating"
+    );
+    assert_eq!(server.kubectl(&["get", "serviceaccounts,configmaps,leases", "-A", "-o", "name"]), "");
+}
