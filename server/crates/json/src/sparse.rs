@@ -11,8 +11,6 @@ use crate::{Object, Value, decode};
 pub struct Wanted {
     /// Those wanted in part; none where all is wanted.
     members: Vec<(Box<str>, Wanted)>,
-    /// Of all paths.
-    id: u64,
 }
 
 impl Wanted {
@@ -20,21 +18,9 @@ impl Wanted {
     pub fn at<'a>(paths: impl IntoIterator<Item = &'a str>) -> Self {
         let mut wanted = Self::default();
         for path in paths {
-            let path = path.trim_start_matches('.');
-            wanted.add(path);
-            wanted.id = path.bytes().chain([0]).fold(wanted.id, fnv);
+            wanted.add(path.trim_start_matches('.'));
         }
         wanted
-    }
-
-    /// Whether all is wanted.
-    pub fn is_all(&self) -> bool {
-        self.members.is_empty()
-    }
-
-    /// Equal where the same is wanted, and seldom otherwise.
-    pub fn id(&self) -> u64 {
-        self.id
     }
 
     fn add(&mut self, path: &str) {
@@ -58,11 +44,6 @@ impl Wanted {
     fn member(&self, name: &[u8]) -> Option<&Self> {
         self.members.iter().find(|(one, _)| one.as_bytes() == name).map(|(_, wanted)| wanted)
     }
-}
-
-/// A step of a hash that needs no key.
-fn fnv(hash: u64, byte: u8) -> u64 {
-    (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
 }
 
 /// Decodes what is wanted of an object that our encoder wrote; `None` where the text does not look like that.

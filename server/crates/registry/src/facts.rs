@@ -35,8 +35,8 @@ pub struct ObjectFacts {
     pub(crate) cuts: Cuts,
     /// Its message in protobuf.
     pub(crate) protobuf: Slot,
-    /// What the cells of its row are made of.
-    pub(crate) sparse: Slot,
+    /// Its row in tables.
+    pub(crate) row: Slot,
 }
 
 /// The values of a resource's selectable fields, in the order of its spec.

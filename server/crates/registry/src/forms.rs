@@ -34,24 +34,30 @@ impl Store {
         Ok(message)
     }
 
-    /// What is wanted of an object as it is at a revision, decoded; but all where all is wanted.
+    /// What is wanted of an object as it is at a revision, decoded; more, where the text is not of our encoder.
     ///
     /// # Errors
     /// 500 where what is stored is no object.
     pub fn sparse(&self, entry: &Arc<Entry>, revision: Revision, wanted: &Wanted) -> Result<Value> {
-        let keeps = !wanted.is_all() && self.keeps_forms(entry, revision);
-        if keeps && let Some(text) = self.facts(entry).sparse.get(wanted.id()) {
-            return decoded(&text);
-        }
         let mut json = Vec::new();
         let kind = (&*self.resource.kind, &*self.resource.api_version());
         self.present_at(entry, revision)?.write_unmanaged(&mut json, Some(kind));
-        let Some(object) = sparse::decode_wanted(&json, wanted) else { return decoded(&json) };
-        if keeps {
-            let text = apiwright_json::to_string(&object).into_boxed_str().into_boxed_bytes();
-            self.facts(entry).sparse.put(wanted.id(), text.into());
+        match sparse::decode_wanted(&json, wanted) {
+            Some(object) => Ok(object),
+            None => decoded(&json),
         }
-        Ok(object)
+    }
+
+    /// A row that was made of an object as it is at a revision, for columns with this id.
+    pub fn row(&self, entry: &Arc<Entry>, revision: Revision, columns: u64) -> Option<Bytes> {
+        if self.keeps_forms(entry, revision) { self.facts(entry).row.get(columns) } else { None }
+    }
+
+    /// Keeps a row for who asks next.
+    pub fn keep_row(&self, entry: &Arc<Entry>, revision: Revision, columns: u64, row: Bytes) {
+        if self.keeps_forms(entry, revision) {
+            self.facts(entry).row.put(columns, row);
+        }
     }
 
     /// Whether what is made of an object is the same for all who ask: it is shown as it is stored, and as it is now.

@@ -5,6 +5,7 @@
 //! Go struct would have are there.
 
 use apiwright_json::Value;
+use apiwright_meta::time::{Time, human_duration};
 use apiwright_meta::{ErrorList, status};
 
 /// Who writes what, for hooks.
@@ -16,6 +17,36 @@ pub struct WriteContext<'a> {
     pub user: &'a str,
     /// Whether nothing will be stored.
     pub dry_run: bool,
+}
+
+/// A cell of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// The same until the object changes.
+    Fixed(Value),
+    /// As it is at this moment.
+    Now(Value),
+    /// A text around the time since a moment, in short.
+    Since {
+        /// What comes before it.
+        before: String,
+        /// Since when.
+        moment: Time,
+        /// What comes after it.
+        after: &'static str,
+    },
+}
+
+impl Cell {
+    /// What it shows at a moment.
+    pub fn at(self, now: Time) -> Value {
+        match self {
+            Self::Fixed(value) | Self::Now(value) => value,
+            Self::Since { before, moment, after } => {
+                format!("{before}{}{after}", human_duration(now.since(moment))).into()
+            }
+        }
+    }
 }
 
 /// The fixed points.
@@ -88,9 +119,10 @@ pub trait Hooks: Send + Sync + std::fmt::Debug + 'static {
         Value::Null
     }
 
-    /// All computed cells of an object, for hooks that have work in common for several.
-    fn cells(&self, columns: &[&str], object: &Value) -> Vec<Value> {
-        columns.iter().map(|column| self.cell(column, object)).collect()
+    /// All computed cells of an object, for hooks that have work in common for several or can say which of them
+    /// stay as they are.
+    fn cells(&self, columns: &[&str], object: &Value) -> Vec<Cell> {
+        columns.iter().map(|column| Cell::Now(self.cell(column, object))).collect()
     }
 
     /// What every answer about such objects warns of, where the version is on its way out:

@@ -23,7 +23,7 @@ use tokio_rustls::TlsConnector;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// How long a piece of a long answer is.
-const PIECE_BYTES: usize = 64 * 1024;
+const PIECE_BYTES: usize = 128 * 1024;
 /// How much memory the answers come from: more than caches hold, as objects do.
 const MEMORY_BYTES: usize = 64 << 20;
 const CONNECTIONS: usize = 8;

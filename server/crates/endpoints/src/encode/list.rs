@@ -1,4 +1,4 @@
-//! Lists: a head, items and a tail, produced in pieces of about 64 KiB as the client reads.
+//! Lists: a head, items and a tail, produced in pieces of about 128 KiB as the client reads.
 //!
 //! Invariant: a short list is one body with a length; a long one never exists as a whole, unless
 //! its form needs that (YAML, indentation). In protobuf all pieces exist before the first is sent.
@@ -20,8 +20,8 @@ use crate::call::Call;
 use crate::negotiate::{ConvertTo, Output};
 use crate::server::{Flavour, Target};
 
-/// How long the pieces are, about.
-const PIECE_BYTES: usize = 64 * 1024;
+/// How long the pieces are, about: short enough to be made between two turns of others, long enough to make few.
+const PIECE_BYTES: usize = 128 * 1024;
 
 /// How long they are after compression, about: a TLS record.
 const COMPRESSED_PIECE_BYTES: usize = 16 * 1024;

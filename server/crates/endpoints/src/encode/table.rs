@@ -2,6 +2,7 @@
 
 pub(crate) mod cells;
 pub(crate) mod jsonpath;
+mod row;
 
 use std::sync::Arc;
 
@@ -11,9 +12,11 @@ use apiwright_json::{Object, Value};
 use apiwright_meta::Status;
 use apiwright_meta::field::quoted;
 use apiwright_meta::status::Result;
+use apiwright_meta::time::Time;
 use apiwright_registry::hooks::NoHooks;
 use apiwright_registry::{Presented, Sink, Store};
 use apiwright_storage::Entry;
+use bytes::Bytes;
 
 use super::writer::write_metadata;
 use crate::call::Call;
@@ -56,6 +59,8 @@ pub(crate) struct Table {
     include: IncludeObject,
     /// What the cells are made of.
     wanted: Wanted,
+    /// Tells rows of these columns from others of the same objects.
+    columns: u64,
 }
 
 impl Table {
@@ -63,7 +68,8 @@ impl Table {
     pub(crate) fn new(target: Target<'_>, version: &'static str, include: IncludeObject) -> Self {
         let store = Arc::clone(target.store());
         let wanted = cells::wanted(&store.resource.columns, &*store.resource.hooks);
-        Self { store, api_version: target.server.api_version.clone(), version, include, wanted }
+        let columns = cells::id(&store.resource.columns);
+        Self { store, api_version: target.server.api_version.clone(), version, include, wanted, columns }
     }
 
     /// Appends all that comes before the rows. A watch sends the columns once.
@@ -87,8 +93,18 @@ impl Table {
         presented: &Presented,
         out: &mut impl Sink,
     ) -> Result<()> {
-        let object = self.store.sparse(entry, revision, &self.wanted)?;
-        self.write_cells(out.text(), &object);
+        let row = match self.store.row(entry, revision, self.columns) {
+            Some(row) => row,
+            None => {
+                let (row, is_fixed) = self.row(&self.store.sparse(entry, revision, &self.wanted)?);
+                let row = Bytes::from(row.into_boxed_slice());
+                if is_fixed {
+                    self.store.keep_row(entry, revision, self.columns, row.clone());
+                }
+                row
+            }
+        };
+        row::show(&row, Time::now(), out.text());
         match self.include {
             IncludeObject::None => out.text().extend_from_slice(b"null"),
             IncludeObject::Metadata => write_metadata(presented, self.version, out),
@@ -102,7 +118,7 @@ impl Table {
 
     /// Appends the row of a bookmark, which has a version and perhaps annotations.
     pub(crate) fn write_bookmark_row(&self, out: &mut Vec<u8>, object: &Value, ends_initial_events: bool) {
-        self.write_cells(out, object);
+        row::show(&self.row(object).0, Time::now(), out);
         // The annotation that ends the initial events is shown even to those who want no objects.
         let shown = match self.include {
             IncludeObject::Object => object.clone(),
@@ -118,19 +134,10 @@ impl Table {
         out.extend_from_slice(b"]}");
     }
 
-    /// The row up to the value of `object`.
-    fn write_cells(&self, out: &mut Vec<u8>, object: &Value) {
-        out.extend_from_slice(b"{\"cells\":");
-        apiwright_json::to_bytes(
-            &cells::row(&self.store.resource.columns, &*self.store.resource.hooks, object),
-            out,
-        );
-        let conditions = self.store.resource.hooks.row_conditions(object);
-        if !conditions.is_null() {
-            out.extend_from_slice(b",\"conditions\":");
-            apiwright_json::to_bytes(&conditions, out);
-        }
-        out.extend_from_slice(b",\"object\":");
+    /// The text of a row up to the value of `object`, and whether it stays.
+    fn row(&self, object: &Value) -> (Vec<u8>, bool) {
+        let hooks = &*self.store.resource.hooks;
+        row::text(cells::row(&self.store.resource.columns, hooks, object), &hooks.row_conditions(object))
     }
 }
 
@@ -151,7 +158,9 @@ pub(crate) fn of_value(call: &Call, target: Target<'_>, convert: Convert, value:
             let known = target.server.shared.catalogue.kind(&kind.group, &kind.version, &kind.kind);
             let columns = known.map(|known| &*known.columns).unwrap_or_default();
             let mut row = Object::new();
-            row.push("cells", cells::row(columns, &NoHooks, value));
+            let now = Time::now();
+            let cells = cells::row(columns, &NoHooks, value).into_iter().map(|cell| cell.at(now));
+            row.push("cells", cells.collect::<Vec<_>>());
             row.push(
                 "object",
                 match IncludeObject::read(&call.query)? {

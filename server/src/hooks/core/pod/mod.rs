@@ -11,7 +11,7 @@ mod validate;
 use apiwright_json::{Object, Value};
 use apiwright_meta::ErrorList;
 use apiwright_registry::Hooks;
-use apiwright_registry::hooks::WriteContext;
+use apiwright_registry::hooks::{Cell, WriteContext};
 
 use crate::hooks::shared::cells::{self, NONE};
 use crate::hooks::shared::pod_spec;
@@ -132,11 +132,12 @@ impl Hooks for Pod {
         }
     }
 
-    fn cells(&self, columns: &[&str], object: &Value) -> Vec<Value> {
+    fn cells(&self, columns: &[&str], object: &Value) -> Vec<Cell> {
         let summary = PodSummary::of(object);
         let cell = |column: &&str| match *column {
-            "Ready" | "Status" | "Restarts" => summary.cell(column).into(),
-            other => self.cell(other, object),
+            "Restarts" => summary.restarts(),
+            "Ready" | "Status" => Cell::Fixed(summary.cell(column).into()),
+            other => Cell::Fixed(self.cell(other, object)),
         };
         columns.iter().map(cell).collect()
     }
@@ -200,6 +201,7 @@ fn readiness_gates(object: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use apiwright_json::sparse::{Wanted, decode_wanted};
+    use apiwright_meta::time::Time;
 
     use super::*;
 
@@ -257,8 +259,9 @@ mod tests {
                 for column in columns {
                     assert_eq!(Pod.cell(column, &part), Pod.cell(column, &whole), "{column} of {text}");
                 }
+                let shown = Pod.cells(&columns, &whole).into_iter().map(|cell| cell.at(Time::now()));
                 assert_eq!(
-                    Pod.cells(&columns, &whole),
+                    shown.collect::<Vec<_>>(),
                     columns.map(|column| Pod.cell(column, &whole)),
                     "{text}"
                 );

@@ -2,6 +2,8 @@
 
 use apiwright_json::Value;
 use apiwright_meta::object;
+use apiwright_meta::time::Time;
+use apiwright_registry::hooks::Cell;
 
 use crate::hooks::shared::cells;
 
@@ -57,10 +59,17 @@ impl PodSummary {
         match column {
             "Ready" => format!("{}/{}", self.ready, self.total),
             "Status" => self.reason.clone(),
-            _ => match self.last_restart.as_deref().and_then(cells::ago) {
-                Some(ago) if self.restarts > 0 => format!("{} ({ago} ago)", self.restarts),
-                _ => self.restarts.to_string(),
-            },
+            _ => self.restarts().at(Time::now()).as_str().unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// How often containers were restarted, and how long ago the last time.
+    pub(super) fn restarts(&self) -> Cell {
+        match self.last_restart.as_deref().and_then(|moment| Time::parse(moment).ok()) {
+            Some(moment) if self.restarts > 0 => {
+                Cell::Since { before: format!("{} (", self.restarts), moment, after: " ago)" }
+            }
+            _ => Cell::Fixed(self.restarts.to_string().into()),
         }
     }
 

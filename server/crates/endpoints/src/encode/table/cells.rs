@@ -1,9 +1,12 @@
 //! Columns and cells of a resource's tables.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use apiwright_json::sparse::Wanted;
 use apiwright_json::{Object, Value};
 use apiwright_meta::field::go_float;
-use apiwright_meta::time::{Time, human_duration};
+use apiwright_meta::time::Time;
+use apiwright_registry::hooks::Cell;
 use apiwright_registry::resource::TemplatePart;
 use apiwright_registry::{Column, ColumnValue, Hooks};
 
@@ -53,24 +56,42 @@ pub(crate) fn wanted(columns: &[Column], hooks: &dyn Hooks) -> Wanted {
     Wanted::at(paths)
 }
 
+/// Tells columns from others.
+pub(crate) fn id(columns: &[Column]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for column in columns {
+        (&*column.name, &*column.kind, format!("{:?}", column.value)).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
 /// The cells of one object.
-pub(crate) fn row(columns: &[Column], hooks: &dyn Hooks, object: &Value) -> Value {
+pub(crate) fn row(columns: &[Column], hooks: &dyn Hooks, object: &Value) -> Vec<Cell> {
     let is_computed = |column: &&Column| matches!(column.value, ColumnValue::Hook);
     let names: Vec<&str> = columns.iter().filter(is_computed).map(|column| &*column.name).collect();
     let computed = if names.is_empty() { Vec::new() } else { hooks.cells(&names, object) };
     let mut computed = computed.into_iter();
-    let mut cell = |column: &Column| match column.value {
-        ColumnValue::Hook => computed.next().unwrap_or(Value::Null),
-        _ => cell(column, object),
+    let mut cell = |column: &Column| match &column.value {
+        ColumnValue::Hook => computed.next().unwrap_or(Cell::Fixed(Value::Null)),
+        ColumnValue::Age => age(object.at(&["metadata", "creationTimestamp"])),
+        ColumnValue::Since(path) => age(lookup(object, path)),
+        ColumnValue::JsonPath(path) => {
+            let parsed = JsonPath::parse(path);
+            let found = parsed.as_ref().and_then(|path| path.first(object));
+            match found {
+                Some(found @ Value::String(_)) if *column.kind == *"date" => age(Some(found)),
+                found => Cell::Fixed(found.map_or(Value::Null, |found| of_kind(&column.kind, found))),
+            }
+        }
+        value => Cell::Fixed(fixed(value, object)),
     };
-    Value::Array(columns.iter().map(&mut cell).collect())
+    columns.iter().map(&mut cell).collect()
 }
 
-fn cell(column: &Column, object: &Value) -> Value {
-    match &column.value {
+/// A cell that only the object decides upon.
+fn fixed(value: &ColumnValue, object: &Value) -> Value {
+    match value {
         ColumnValue::Name => Value::from(object.text_at(&["metadata", "name"])),
-        ColumnValue::Age => Value::from(age(object.at(&["metadata", "creationTimestamp"]), "<unknown>")),
-        ColumnValue::Since(path) => Value::from(age(lookup(object, path), "<unknown>")),
         ColumnValue::Path(path, otherwise) => match lookup(object, path) {
             None | Some(Value::Null) => literal(otherwise),
             // Go cannot tell an empty text from none.
@@ -87,13 +108,9 @@ fn cell(column: &Column, object: &Value) -> Value {
         ColumnValue::Template(parts) => {
             Value::from(parts.iter().map(|part| text(part, object)).collect::<String>())
         }
-        ColumnValue::JsonPath(path) => {
-            let parsed = JsonPath::parse(path);
-            let found = parsed.as_ref().and_then(|path| path.first(object));
-            found.map_or(Value::Null, |found| of_kind(&column.kind, found))
+        ColumnValue::Age | ColumnValue::Since(_) | ColumnValue::JsonPath(_) | ColumnValue::Hook => {
+            Value::Null
         }
-        // All of these are computed together.
-        ColumnValue::Hook => Value::Null,
     }
 }
 
@@ -117,7 +134,6 @@ fn of_kind(kind: &str, found: &Value) -> Value {
         ("string", Value::Null) => Value::Null,
         ("string", other) => Value::from(apiwright_json::to_string(other)),
         ("integer", Value::Float(number)) => Value::Int(*number as i64),
-        ("date", Value::String(_)) => Value::from(age(Some(found), "<unknown>")),
         _ => Value::Null,
     }
 }
@@ -143,12 +159,12 @@ fn lookup<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
 }
 
 /// The time since a moment, in short.
-fn age(moment: Option<&Value>, otherwise: &str) -> String {
+fn age(moment: Option<&Value>) -> Cell {
     match moment.and_then(Value::as_str) {
-        None | Some("") => otherwise.to_owned(),
+        None | Some("") => Cell::Fixed("<unknown>".into()),
         Some(text) => match Time::parse(text) {
-            Ok(moment) => human_duration(Time::now().since(moment)),
-            Err(_) => "<invalid>".to_owned(),
+            Ok(moment) => Cell::Since { before: String::new(), moment, after: "" },
+            Err(_) => Cell::Fixed("<invalid>".into()),
         },
     }
 }
