@@ -12,7 +12,7 @@ mod writer;
 use std::sync::Arc;
 
 use apiwright_chain::{Form, Media, Piece, Response, Rope, respond};
-use apiwright_json::Value;
+use apiwright_json::{Indenter, Value};
 use apiwright_meta::Status;
 use apiwright_meta::status::Result;
 use apiwright_registry::{ListPage, Sink};
@@ -91,6 +91,7 @@ fn json_answer(call: &Call, code: u16, form: Form, json: impl Into<Piece>) -> Re
     let json = json.into();
     let body = match form {
         Form { media: Media::Json, pretty: false } => json,
+        Form { media: Media::Json, pretty: true } => indented(&mut Indenter::default(), json),
         form => {
             let (value, _) = apiwright_json::decode(&Bytes::from(json))
                 .map_err(|error| Status::internal(error.message))?;
@@ -98,6 +99,17 @@ fn json_answer(call: &Call, code: u16, form: Form, json: impl Into<Piece>) -> Re
         }
     };
     Ok(finish(call, code, form, body))
+}
+
+/// JSON, or a piece of it, indented.
+fn indented(indenter: &mut Indenter, mut json: Piece) -> Piece {
+    let mut out = Vec::new();
+    while json.has_remaining() {
+        let part = json.chunk();
+        indenter.add(part, &mut out);
+        json.advance(part.len());
+    }
+    out.into()
 }
 
 /// A whole body as an answer, compressed where it is long and the client can read that.

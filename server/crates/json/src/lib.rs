@@ -9,6 +9,7 @@ pub mod cursor;
 pub mod decode;
 pub mod encode;
 pub mod go;
+pub mod indent;
 mod nesting;
 mod scan;
 pub mod sparse;
@@ -18,6 +19,7 @@ pub mod yaml;
 
 pub use decode::{Duplicates, Error, decode};
 pub use encode::{to_bytes, to_bytes_pretty, to_string, to_string_pretty};
+pub use indent::Indenter;
 pub use value::{Object, Str, Value};
 
 /// The stack that a thread needs to walk the deepest value: to drop, copy, compare or encode it, and what else

@@ -1,12 +1,12 @@
 //! Lists: a head, items and a tail, produced in pieces of about 128 KiB as the client reads.
 //!
 //! Invariant: a short list is one body with a length; a long one never exists as a whole, unless
-//! its form needs that (YAML, indentation). In protobuf all pieces exist before the first is sent.
+//! its form needs that (YAML). In protobuf all pieces exist before the first is sent.
 
 use std::sync::Arc;
 
-use apiwright_chain::{Body, Form, Media, Piece, Response, Rope, respond};
-use apiwright_json::{Object, Value};
+use apiwright_chain::{Body, Media, Piece, Response, Rope, respond};
+use apiwright_json::{Indenter, Object, Value};
 use apiwright_meta::Status;
 use apiwright_meta::status::Result;
 use apiwright_registry::{ListPage, Sink};
@@ -60,12 +60,18 @@ pub(super) fn answer(call: &Call, target: Target<'_>, output: Output, page: List
         return Ok(stream(call, Media::Protobuf, pieces.into_iter().map(Ok)));
     }
     let mut pieces = Pieces::new(writer, page);
-    let stays_whole = output.form != Form { media: Media::Json, pretty: false };
+    let stays_whole = output.form.media == Media::Yaml;
     let begun = pieces.gather(if stays_whole { usize::MAX } else { gzip::LONG_BYTES })?;
     if stays_whole || pieces.state == State::Done {
         return json_answer(call, 200, output.form, begun);
     }
-    Ok(stream(call, Media::Json, std::iter::once(Ok(begun.into())).chain(pieces)))
+    let pieces = std::iter::once(Ok(begun.into())).chain(pieces);
+    if !output.form.pretty {
+        return Ok(stream(call, Media::Json, pieces));
+    }
+    let mut indenter = Indenter::default();
+    let indented = move |piece: Result<Piece>| piece.map(|piece| super::indented(&mut indenter, piece));
+    Ok(stream(call, Media::Json, pieces.map(indented)))
 }
 
 /// A long list, as the client reads it.
