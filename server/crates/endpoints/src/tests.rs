@@ -323,6 +323,9 @@ async fn long_lists_are_compressed_and_come_in_pieces() {
     let mut text = Vec::new();
     std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&compressed[..]), &mut text).expect("gzip");
     assert_eq!(apiwright_json::decode(&text).expect("JSON").0, plain);
+    let response = server.send("GET", "/things?pretty=1", &[], "").await;
+    let indented = response.into_body().collect().await.expect("a body").to_bytes();
+    assert!(indented == apiwright_json::to_string_pretty(&plain));
 }
 
 #[tokio::test]
