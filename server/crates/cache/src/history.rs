@@ -202,11 +202,13 @@ impl Rewind {
     }
 }
 
-/// The memory that a change holds: its own value, which an older change or the map then lets go.
+/// The memory that a change holds: the value that it replaced, since its own is in the map or is what a
+/// later change replaced.
 fn cost(event: &Event) -> usize {
-    let value = match event {
-        Event::Put { entry, .. } => entry.value.len(),
-        Event::Delete { .. } | Event::Progress(_) => 0,
+    let replaced = match event {
+        Event::Put { previous, .. } => previous.as_ref().map_or(0, |previous| previous.value.len()),
+        Event::Delete { previous, .. } => previous.value.len(),
+        Event::Progress(_) => 0,
     };
-    EVENT_OVERHEAD_BYTES + value
+    EVENT_OVERHEAD_BYTES + replaced
 }

@@ -14,6 +14,7 @@ mod index;
 mod limits;
 mod memory;
 mod newest;
+mod queue;
 mod snapshot;
 mod watch;
 

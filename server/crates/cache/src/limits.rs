@@ -5,7 +5,7 @@
 pub struct Limits {
     /// How many of the newest changes are kept, to read the past and to resume watches from.
     pub window_events_max: usize,
-    /// How many bytes the values of these changes may have together.
+    /// How many bytes the values that these changes replaced may have together.
     pub window_bytes_max: usize,
     /// How many undelivered changes one watch may hold before it falls back on the window.
     pub watch_queue_events_max: usize,

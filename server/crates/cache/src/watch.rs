@@ -5,7 +5,6 @@
 //! ends with [`Error::Compacted`] only where the window has moved on. So a watch's memory is
 //! bounded, and a burst of writes ends no watch.
 
-use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -16,6 +15,7 @@ use parking_lot::Mutex;
 
 use crate::history::Position;
 use crate::hub::Hub;
+use crate::queue::Queue;
 
 /// The stream of a watch.
 pub(crate) struct WatchStream {
@@ -41,7 +41,7 @@ struct State {
     /// The newest revision of which the receiver has taken something.
     delivered: Revision,
     /// What comes next, each with its position in the window.
-    queue: VecDeque<(Position, Event)>,
+    queue: Queue,
     /// Whether the queue lacks changes that only the window has.
     lagging: bool,
     /// Where in the window these begin.
@@ -72,7 +72,7 @@ impl futures::Stream for WatchStream {
             state = this.subscriber.state.lock();
             state.catch_up(&hub, &this.subscriber);
         }
-        if let Some((_, event)) = state.queue.pop_front() {
+        if let Some(event) = state.queue.pop() {
             state.delivered = state.delivered.max(event.revision());
             return Poll::Ready(Some(Ok(event)));
         }
@@ -103,7 +103,7 @@ impl Subscriber {
         let state = State {
             after,
             delivered: after,
-            queue: VecDeque::new(),
+            queue: Queue::default(),
             lagging: true,
             position,
             synced: false,
@@ -135,12 +135,10 @@ impl Subscriber {
         if state.lagging || state.ended || event.revision() <= known {
             return None;
         }
-        if is_progress && matches!(state.queue.back(), Some((_, Event::Progress(_)))) {
-            state.queue.pop_back();
+        if is_progress {
+            state.queue.drop_progress();
         }
-        if state.queue.len() < queue_max {
-            state.queue.push_back((position, event.clone()));
-        } else {
+        if !state.queue.push(position, event, queue_max) {
             state.lag();
         }
         state.waker.take()
@@ -159,10 +157,10 @@ impl Subscriber {
 impl State {
     /// Gives up the full queue, to be read again from the window.
     fn lag(&mut self) {
-        if let Some((position, _)) = self.queue.front() {
-            self.position = *position;
+        if let Some(position) = self.queue.front() {
+            self.position = position;
         }
-        self.queue = VecDeque::new();
+        self.queue = Queue::default();
         self.lagging = true;
     }
 
@@ -173,11 +171,9 @@ impl State {
             return;
         };
         for event in events {
-            if event.revision() > self.after && subscriber.concerns(event) {
-                if self.queue.len() == hub.queue_max() {
-                    return;
-                }
-                self.queue.push_back((self.position, event.clone()));
+            let is_wanted = event.revision() > self.after && subscriber.concerns(event);
+            if is_wanted && !self.queue.push(self.position, event, hub.queue_max()) {
+                return;
             }
             self.position += 1;
         }
@@ -185,7 +181,7 @@ impl State {
         let newest = hub.history().newest();
         if newest > self.delivered || (newest == self.delivered && !self.synced) {
             self.synced = true;
-            self.queue.push_back((self.position, Event::Progress(newest)));
+            self.queue.push_always(self.position, Event::Progress(newest));
         }
     }
 }
