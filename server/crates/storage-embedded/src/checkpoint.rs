@@ -2,7 +2,8 @@
 //!
 //! What is written often within the log gets to the table once. The table stays some way behind, so
 //! that after a restart the log still has the newest changes for watches to resume from. Only where
-//! the disk cannot follow do writers wait: the log's length is bounded.
+//! the disk cannot follow do writers wait: the log's length is bounded. A table that has become mostly
+//! empty space is written anew.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -36,9 +37,10 @@ pub(crate) struct Checkpoints {
     /// When a failed one is tried again.
     retry_at: Option<Instant>,
     retry_interval: Duration,
-    distrusted: bool,
+    /// Whether the table is to be written anew.
+    rewrite: bool,
     work: Option<Sender<Work>>,
-    done: Receiver<Result<(), Failed>>,
+    done: Receiver<Done>,
     thread: Option<JoinHandle<Result<(), Failure>>>,
 }
 
@@ -65,13 +67,15 @@ enum Work {
     Rewrite(Snapshot, Deadlines, Target),
 }
 
-struct Failed {
-    failure: Failure,
-    distrusted: bool,
+struct Done {
+    result: Result<(), Failure>,
+    /// Whether the table is better written anew.
+    rewrite: bool,
 }
 
 impl Checkpoints {
     pub(crate) fn start(table: Table, pending: VecDeque<Part>, options: &Options) -> std::io::Result<Self> {
+        let rewrite = table.is_bloated();
         let (work, receiver) = channel();
         let (sender, done) = channel();
         let thread = std::thread::Builder::new()
@@ -85,7 +89,7 @@ impl Checkpoints {
             running: None,
             retry_at: None,
             retry_interval: options.retry_interval,
-            distrusted: false,
+            rewrite,
             work: Some(work),
             done,
             thread: Some(thread),
@@ -100,18 +104,18 @@ impl Checkpoints {
 
     /// Begins what is due and takes note of what is done; waits for it where the log is too long.
     pub(crate) fn run(&mut self, log: &mut Log, newest: &Snapshot, deadlines: &Deadlines) {
-        while let Ok(result) = self.done.try_recv() {
-            self.finish(result, log);
+        while let Ok(done) = self.done.try_recv() {
+            self.finish(done, log);
         }
-        let due = self.pending_bytes > self.bytes || self.distrusted;
+        let due = self.pending_bytes > self.bytes || self.rewrite;
         if due && self.running.is_none() && self.retry_at.is_none_or(|at| at <= Instant::now()) {
             self.begin(log, newest, deadlines);
         }
         if self.running.is_some()
             && self.pending_bytes > self.bytes_max
-            && let Ok(result) = self.done.recv()
+            && let Ok(done) = self.done.recv()
         {
-            self.finish(result, log);
+            self.finish(done, log);
         }
     }
 
@@ -123,7 +127,7 @@ impl Checkpoints {
     }
 
     fn begin(&mut self, log: &Log, newest: &Snapshot, deadlines: &Deadlines) {
-        let (work, target) = if self.distrusted {
+        let (work, target) = if self.rewrite {
             let target = Target { revision: newest.revision, segment: log.segment_at(newest.revision) };
             (Work::Rewrite(newest.clone(), deadlines.clone(), target), target)
         } else {
@@ -147,27 +151,26 @@ impl Checkpoints {
         }
     }
 
-    fn finish(&mut self, result: Result<(), Failed>, log: &mut Log) {
+    fn finish(&mut self, done: Done, log: &mut Log) {
         let Some(target) = self.running.take() else { return };
-        match result {
+        self.rewrite = done.rewrite;
+        match done.result {
             Ok(()) => {
-                self.distrusted = false;
                 self.retry_at = None;
                 while self.pending.front().is_some_and(|part| part.revision <= target.revision) {
                     self.pending_bytes -= self.pending.pop_front().map_or(0, |part| part.bytes);
                 }
                 log.drop_before(target.segment);
             }
-            Err(Failed { failure, distrusted }) => {
+            Err(failure) => {
                 tracing::error!(error = %failure.into_error(), "the log grows: the table cannot be written");
-                self.distrusted = distrusted;
                 self.retry_at = Some(Instant::now() + self.retry_interval);
             }
         }
     }
 }
 
-fn serve(mut table: Table, work: &Receiver<Work>, done: &Sender<Result<(), Failed>>) -> Result<(), Failure> {
+fn serve(mut table: Table, work: &Receiver<Work>, done: &Sender<Done>) -> Result<(), Failure> {
     for work in work {
         let result = match work {
             Work::Advance(parts, target) => advance(&mut table, &parts, target),
@@ -175,9 +178,9 @@ fn serve(mut table: Table, work: &Receiver<Work>, done: &Sender<Result<(), Faile
                 table.rewrite(&snapshot, &deadlines, target.segment)
             }
         };
-        let result = result.map_err(|failure| Failed { failure, distrusted: table.is_distrusted() });
+        let rewrite = table.is_distrusted() || table.is_bloated();
         // Nobody waits for it any more when the engine ends.
-        let _ = done.send(result);
+        let _ = done.send(Done { result, rewrite });
     }
     table.close()
 }

@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 pub use redb::StorageBackend;
 use redb::backends::FileBackend;
@@ -62,12 +62,21 @@ impl Disk for Directory {
     }
 }
 
-/// A file that notes when the system failed to make it durable: what it holds is then unknown,
-/// whatever reading it says.
+/// A file that others keep an eye on.
 #[derive(Debug)]
 pub(crate) struct Watched {
     pub(crate) inner: Box<dyn StorageBackend>,
-    pub(crate) sync_failed: Arc<AtomicBool>,
+    pub(crate) seen: Arc<Seen>,
+}
+
+/// What there is to see of a file.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// Whether the system failed to make it durable: what it holds is then unknown, whatever reading it
+    /// says.
+    pub(crate) sync_failed: AtomicBool,
+    /// How long it is.
+    pub(crate) bytes: AtomicU64,
 }
 
 impl StorageBackend for Watched {
@@ -80,11 +89,11 @@ impl StorageBackend for Watched {
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
-        self.inner.set_len(len)
+        self.inner.set_len(len).inspect(|()| self.seen.bytes.store(len, Ordering::SeqCst))
     }
 
     fn sync_data(&self) -> io::Result<()> {
-        self.inner.sync_data().inspect_err(|_| self.sync_failed.store(true, Ordering::SeqCst))
+        self.inner.sync_data().inspect_err(|_| self.seen.sync_failed.store(true, Ordering::SeqCst))
     }
 
     fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {

@@ -5,14 +5,14 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use apiwright_cache::{FIRST_REVISION, Map, Snapshot};
 use apiwright_storage::{Entry, Key, Revision};
 use redb::{Database, ReadableDatabase, ReadableTable, TableDefinition};
 
 use crate::batch::Step;
-use crate::disk::{Disk, Watched};
+use crate::disk::{Disk, Seen, Watched};
 use crate::expiry::Deadlines;
 use crate::failure::{Failure, guarded};
 use crate::open_error::OpenError;
@@ -33,9 +33,9 @@ const NEXT_FILE: &str = "store.redb.next";
 const CACHE_BYTES: usize = 16 << 20;
 /// How many entries one transaction of a rewrite has at most; bounds its memory.
 const REWRITE_ENTRIES: usize = 4096;
-/// A file is written anew at start when it is so many times the size of its entries, and not small.
+/// A file is written anew when it is so many times the size of its entries, and not small.
 const BLOAT_FACTOR: u64 = 4;
-const BLOAT_MIN_BYTES: u64 = 64 << 20;
+const BLOAT_MIN_BYTES: u64 = 16 << 20;
 
 /// The entries on disk.
 #[derive(Debug)]
@@ -53,9 +53,9 @@ pub(crate) struct Table {
 struct File {
     database: Database,
     state: State,
-    sync_failed: Arc<AtomicBool>,
-    /// How long the file was when it was opened.
-    opened_bytes: u64,
+    seen: Arc<Seen>,
+    /// The bytes of the keys and records, where they are known.
+    live_bytes: Option<u64>,
 }
 
 /// Entries, when they expire, and the revision of it all.
@@ -90,17 +90,13 @@ impl Table {
         // A rewrite that did not get to its end.
         disk.remove(NEXT_FILE)?;
         let mut table = Self { disk, file: None, distrusted: false, buffer: Vec::new() };
-        let (file, entries, live_bytes) = guarded(|| {
+        let (file, entries) = guarded(|| {
             let mut file = table.open_file(FILE)?;
-            let (entries, live_bytes) = file.load()?;
-            Ok((file, entries, live_bytes))
+            let entries = file.load()?;
+            Ok((file, entries))
         })?;
         let segment = file.state.segment;
-        let bloated = file.opened_bytes > BLOAT_MIN_BYTES && file.opened_bytes / BLOAT_FACTOR > live_bytes;
         table.file = Some(file);
-        if bloated {
-            table.rewrite(&entries.snapshot, &entries.deadlines, segment)?;
-        }
         Ok((table, entries, segment))
     }
 
@@ -138,13 +134,21 @@ impl Table {
         }
         // What redb stumbles over in the file is damage, and reading it again no cure.
         self.distrusted |=
-            file.sync_failed.load(Ordering::SeqCst) || result.as_ref().is_err_and(Failure::is_damage);
+            file.seen.sync_failed.load(Ordering::SeqCst) || result.as_ref().is_err_and(Failure::is_damage);
         // What redb has to say about its end adds nothing.
         let _ = guarded(|| {
             drop(file);
             Ok(())
         });
         result
+    }
+
+    /// Whether [`Self::rewrite`] would give much space back.
+    pub(crate) fn is_bloated(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| {
+            let bytes = file.seen.bytes.load(Ordering::SeqCst);
+            bytes > BLOAT_MIN_BYTES && file.live_bytes.is_some_and(|live| bytes / BLOAT_FACTOR > live)
+        })
     }
 
     /// Whether only [`Self::rewrite`] helps.
@@ -164,6 +168,7 @@ impl Table {
         self.file = None;
         self.disk.remove(NEXT_FILE)?;
         let mut file = guarded(|| self.open_file(NEXT_FILE))?;
+        file.live_bytes = Some(0);
         let buffer = &mut self.buffer;
         guarded(|| {
             let mut entries = snapshot.map.values();
@@ -198,13 +203,12 @@ impl Table {
     }
 
     fn open_file(&self, name: &str) -> Result<File, Failure> {
-        let sync_failed = Arc::new(AtomicBool::new(false));
         let inner = self.disk.open(name)?;
-        let opened_bytes = inner.len()?;
-        let backend = Watched { inner, sync_failed: sync_failed.clone() };
+        let seen = Arc::new(Seen { bytes: inner.len()?.into(), ..Seen::default() });
+        let backend = Watched { inner, seen: seen.clone() };
         let database = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(backend)?;
         let state = State { revision: FIRST_REVISION, ..State::default() };
-        Ok(File { database, state, sync_failed, opened_bytes })
+        Ok(File { database, state, seen, live_bytes: None })
     }
 }
 
@@ -217,6 +221,7 @@ impl File {
         buffer: &mut Vec<u8>,
     ) -> Result<(), Failure> {
         let mut state = State { revision, segment, ..self.state };
+        let (mut added, mut removed) = (0, 0);
         let transaction = self.database.begin_write()?;
         {
             let mut data = transaction.open_table(DATA)?;
@@ -226,16 +231,19 @@ impl File {
                     data.remove(key)?
                 } else {
                     state.add(record::encode(&step.entry, step.deadline, buffer));
+                    added += (key.len() + buffer.len()) as u64;
                     data.insert(key, &**buffer)?
                 };
                 if let Some(old) = old {
                     state.subtract(record::claimed_checksum(old.value()));
+                    removed += (key.len() + old.value().len()) as u64;
                 }
             }
             transaction.open_table(META)?.insert(STATE_KEY, &state.encode()[..])?;
         }
         transaction.commit()?;
         self.state = state;
+        self.live_bytes = self.live_bytes.map(|live| (live + added).saturating_sub(removed));
         Ok(())
     }
 
@@ -263,8 +271,8 @@ impl File {
         }
     }
 
-    /// Reads everything; gives the bytes of the records too.
-    fn load(&mut self) -> Result<(Entries, u64), Failure> {
+    /// Reads everything.
+    fn load(&mut self) -> Result<Entries, Failure> {
         let state = self.read_state_upgrading()?;
         let transaction = self.database.begin_read()?;
         let table = transaction.open_table(DATA)?;
@@ -294,7 +302,8 @@ impl File {
             return Err(Failure::Damage(what));
         }
         self.state = state;
+        self.live_bytes = Some(bytes);
         let snapshot = Snapshot { revision: state.revision, map: entries.into_iter().collect() };
-        Ok((Entries { snapshot, deadlines }, bytes))
+        Ok(Entries { snapshot, deadlines })
     }
 }

@@ -210,6 +210,33 @@ async fn constant_overwriting_takes_no_more_space_and_leaves_a_window() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_deleted_gives_its_space_back() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let engine = Embedded::open(dir.path(), short_log()).expect("it opens");
+    let large = "x".repeat(1 << 20);
+    let mut revisions = Vec::new();
+    for number in 0..24 {
+        revisions.push(put(&engine, &format!("/large/{number}"), Expect::Absent, &large, None).await);
+    }
+    let full = size(dir.path());
+    for (number, revision) in revisions.into_iter().enumerate() {
+        let key = format!("/large/{number}").into();
+        engine.commit(key, Expect::Revision(revision), Change::Delete).await.expect("a delete works");
+    }
+    let mut expect = Expect::Absent;
+    let mut left = 2000;
+    while size(dir.path()) > full / 4 {
+        assert!(left > 0, "{} of {full} bytes are still taken", size(dir.path()));
+        left -= 1;
+        let revision = put(&engine, "/small", expect, &large[..10_000], None).await;
+        expect = Expect::Revision(revision);
+    }
+    let newest = engine.revision().await;
+    drop(engine);
+    assert_eq!(open(dir.path()).revision().await, newest);
+}
+
 #[tokio::test]
 async fn a_store_of_the_first_format_is_upgraded() {
     let dir = tempfile::tempdir().expect("a directory");
