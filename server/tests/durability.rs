@@ -1,14 +1,16 @@
-//! What is stored survives: kill -9, a full disk, damage, the move to another directory.
+//! What is stored survives: kill -9, a full disk, damage, the move to another directory; and many
+//! watchers are no burden.
 //!
-//! `APIWRIGHT_KILLS=200` kills that many times; a failure prints its seed, and
-//! `APIWRIGHT_FAULT_SEED=<seed>` runs it again.
+//! `APIWRIGHT_KILLS=200` kills that many times, `APIWRIGHT_SOAK_SECONDS=3600` watches for an hour,
+//! `APIWRIGHT_PODS=50000` makes that many pods. A failure prints its seed, and
+//! `APIWRIGHT_FAULT_SEED=<seed>` kills at the same moments again.
 
 mod support;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use apiwright_json::Value;
 use http::Method;
@@ -73,10 +75,13 @@ async fn what_was_acknowledged_survives_kill_9() {
     let seed = variable("APIWRIGHT_FAULT_SEED", clock >> 1);
     println!("APIWRIGHT_FAULT_SEED={seed}");
     let mut acknowledged: BTreeMap<String, u64> = BTreeMap::new();
+    // One who watches, over all lives of the server, and only ever resumes.
+    let (mut seen, mut watched): (BTreeMap<String, u64>, u64) = (BTreeMap::new(), 1);
     for round in 0..variable("APIWRIGHT_KILLS", 3) {
         let server = Server::start(home.path(), &[]);
         let client = server.client().await;
         assert_kept(&client, &acknowledged).await;
+        watched = catch_up(&client, watched, &mut seen).await;
         let writers: Vec<_> = (0..WRITERS)
             .map(|writer| tokio::spawn(create_until_gone(client.clone(), format!("kept-{round}-{writer}"))))
             .collect();
@@ -89,7 +94,10 @@ async fn what_was_acknowledged_survives_kill_9() {
     }
     assert!(!acknowledged.is_empty(), "nothing was written before the kills");
     let server = Server::start(home.path(), &[]);
-    assert_kept(&server.client().await, &acknowledged).await;
+    let client = server.client().await;
+    assert_kept(&client, &acknowledged).await;
+    catch_up(&client, watched, &mut seen).await;
+    assert_eq!(seen, list(&client).await.1, "the watch has a gap");
     server.signal();
     assert!(server.end().0.success(), "the server ends well when asked");
     let server = Server::start(home.path(), &[]);
@@ -102,6 +110,24 @@ async fn assert_kept(client: &Client, acknowledged: &BTreeMap<String, u64>) {
         assert_eq!(found.get(name), Some(version), "{name} was acknowledged");
         assert!(revision >= *version, "the list is at {revision}, {name} at {version}");
     }
+}
+
+/// Resumes a watch and takes all that there is; gives where to resume it next time.
+async fn catch_up(client: &Client, after: u64, seen: &mut BTreeMap<String, u64>) -> u64 {
+    let path = format!("{CONFIG_MAPS}?watch=1&resourceVersion={after}&timeoutSeconds=1");
+    let (code, text) = client.call(Method::GET, &path, "").await.expect("an answer");
+    assert_eq!(code, 200, "{text}");
+    let mut newest = after;
+    for line in text.lines() {
+        let event = decode(line);
+        assert_eq!(event.text_at(&["type"]), "ADDED", "{line}");
+        let version = number(&event, &["object", "metadata", "resourceVersion"]);
+        assert!(version > newest, "{version} after {newest}");
+        newest = version;
+        let twice = seen.insert(event.text_at(&["object", "metadata", "name"]).to_owned(), version);
+        assert_eq!(twice, None, "{line} came twice");
+    }
+    newest
 }
 
 fn apiwright(home: &Path, arguments: &[&str]) -> (bool, String) {
@@ -262,4 +288,145 @@ async fn a_full_disk_refuses_writes_and_nothing_else() {
     server.kill();
     let server = Server::start(home.path(), &[]);
     assert_eq!(list(&server.client().await).await.1, kept);
+}
+
+/// The resident memory of a process, in bytes.
+fn resident(id: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("a process");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");
+    line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") << 10
+}
+
+/// Makes a ConfigMap and replaces it again and again; the number of the last time is in it.
+async fn replace(client: Client, name: String, bytes: usize, ends: impl Fn(u64) -> bool) -> u64 {
+    for count in 1.. {
+        let data = format!("{count} {}", "x".repeat(bytes));
+        let body = config_map(&name, 0).replace(r#""a":"""#, &format!(r#""a":"{data}""#));
+        let (method, path) = match count {
+            1 => (Method::POST, CONFIG_MAPS.to_owned()),
+            _ => (Method::PUT, format!("{CONFIG_MAPS}/{name}")),
+        };
+        let (code, text) = client.call(method, &path, &body).await.expect("an answer");
+        assert!(code < 300, "{text}");
+        if ends(count) {
+            return count;
+        }
+    }
+    0
+}
+
+/// Follows one ConfigMap until it has seen the last replacement of it.
+async fn follow(client: Client, name: String, mut last: tokio::sync::watch::Receiver<Option<u64>>) {
+    let path = format!("{CONFIG_MAPS}?watch=1&fieldSelector=metadata.name%3D{name}");
+    let mut watch = client.send(Method::GET, &path, "").await.expect("a watch");
+    let (mut text, mut seen) = (String::new(), 0);
+    while last.borrow().is_none_or(|last| seen < last) {
+        let frame = tokio::select! {
+            frame = watch.body_mut().frame() => frame,
+            _ = last.changed() => continue,
+        };
+        let frame = frame.expect("the watch goes on").expect("it is fine");
+        text.push_str(&String::from_utf8_lossy(frame.data_ref().expect("data")));
+        while let Some((event, rest)) = text.split_once('\n') {
+            let event = decode(event);
+            let count = event.text_at(&["object", "data", "a"]).split(' ').next().unwrap_or_default();
+            seen += 1;
+            assert_eq!(count, seen.to_string(), "the watch has a gap or repeats itself");
+            text = rest.to_owned();
+        }
+    }
+}
+
+/// `APIWRIGHT_SOAK_SECONDS=3600` makes it an hour.
+#[tokio::test(flavor = "multi_thread")]
+async fn two_hundred_watchers_are_no_burden() {
+    const WATCHERS: usize = 100;
+    const BIG: usize = 900_000;
+    let home = TempDir::new().expect("a folder");
+    let server = Server::start(home.path(), &[]);
+    let client = server.client().await;
+    // Half of them follow small objects; the others never read a word of big ones.
+    let (said, last) = tokio::sync::watch::channel(None);
+    let mut followers = Vec::new();
+    let mut sleepers = Vec::new();
+    for at in 0..WATCHERS {
+        if at % 25 == 0 {
+            followers.push((server.client().await, Vec::new()));
+            sleepers.push((server.client().await, Vec::new()));
+        }
+        let (client, tasks) = followers.last_mut().expect("a connection");
+        tasks.push(tokio::spawn(follow(client.clone(), "small".into(), last.clone())));
+        let (client, watches) = sleepers.last_mut().expect("a connection");
+        let path = format!("{CONFIG_MAPS}?watch=1&fieldSelector=metadata.name%3Dbig");
+        watches.push(client.send(Method::GET, &path, "").await.expect("a watch"));
+    }
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let before = resident(server.id());
+    let until = Instant::now() + Duration::from_secs(variable("APIWRIGHT_SOAK_SECONDS", 3));
+    let small = tokio::spawn(replace(client.clone(), "small".into(), 1000, move |_| Instant::now() > until));
+    let big = replace(client.clone(), "big".into(), BIG, |count| count >= 200 && Instant::now() > until);
+    let written = big.await * BIG as u64;
+    said.send_replace(Some(small.await.expect("a writer does not panic")));
+    for follower in followers.into_iter().flat_map(|(_, tasks)| tasks) {
+        tokio::time::timeout(Duration::from_secs(30), follower)
+            .await
+            .expect("it gets there")
+            .expect("all of it");
+    }
+    let grown = resident(server.id()).saturating_sub(before);
+    // The window of changes has 64 MiB; the rest is what sockets and streams hold.
+    assert!(grown < 200 << 20, "{written} bytes written, and it has grown by {grown}");
+    drop(sleepers);
+    server.kill();
+}
+
+/// Makes every eighth of some pods of 4 KiB.
+async fn make_pods(client: Client, first: u64, count: u64) {
+    let note = "n".repeat(3600);
+    for at in (first..count).step_by(8) {
+        let pod = format!(
+            r#"{{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"pod-{at}","labels":{{"app":"a{}"}},
+            "annotations":{{"note":"{note}"}}}},"spec":{{"nodeName":"node-{}","containers":[{{"name":"web",
+            "image":"registry.example.com/web:1","ports":[{{"containerPort":80}}],"env":[{{"name":"A","value":"b"}}]}}]}}}}"#,
+            at % 100,
+            at % 1000
+        );
+        let path = "/api/v1/namespaces/default/pods";
+        let (code, text) = client.call(Method::POST, path, &pod).await.expect("an answer");
+        assert_eq!(code, 201, "{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_take_little_more_memory_than_their_bytes() {
+    let home = TempDir::new().expect("a folder");
+    let pods = variable("APIWRIGHT_PODS", 400);
+    let arguments = ["--disable-admission-plugins=ServiceAccount"];
+    let server = Server::start(home.path(), &arguments);
+    let empty = resident(server.id());
+    let client = server.client().await;
+    let makers: Vec<_> = (0..8).map(|first| tokio::spawn(make_pods(client.clone(), first, pods))).collect();
+    for maker in makers {
+        maker.await.expect("a maker does not panic");
+    }
+    let full = resident(server.id());
+    let (done, said) = apiwright(home.path(), &["snapshot", "save", "all"]);
+    assert!(done, "{said}");
+    let encoded = std::fs::metadata(home.path().join("all")).expect("a file").len();
+    server.signal();
+    assert!(server.end().0.success());
+    let began = Instant::now();
+    let server = Server::start(home.path(), &arguments);
+    let took = began.elapsed();
+    let again = resident(server.id());
+    let mib = |bytes: u64| bytes >> 20;
+    println!(
+        "{pods} pods of {} MiB: {} MiB resident of which {} when empty, {} after a restart of {took:.1?}",
+        mib(encoded),
+        mib(full),
+        mib(empty),
+        mib(again)
+    );
+    let limit = 2 * encoded + (60 << 20);
+    assert!(full - empty < limit && again.saturating_sub(empty) < limit, "the limit is {} MiB", mib(limit));
 }
