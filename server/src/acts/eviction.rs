@@ -43,8 +43,7 @@ impl Act for Eviction {
                 // What was decided holds for the pod as it was seen.
                 options.resource_version = Some(object::resource_version(&pod).to_owned());
             }
-            let write =
-                WriteOptions { user: acting.call.user.name.clone(), dry_run, ..WriteOptions::default() };
+            let write = WriteOptions { user: acting.call.writer(), dry_run, ..WriteOptions::default() };
             pods.delete(&write, acting.namespace, name, &options, &Anything).await?;
             Ok(Answer::Done)
         })

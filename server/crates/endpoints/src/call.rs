@@ -6,6 +6,7 @@ use std::time::Instant;
 use apiwright_chain::request::RequestBody;
 use apiwright_chain::respond::Warnings;
 use apiwright_chain::{Query, Request, RequestInfo, User};
+use apiwright_registry::Writer;
 use http::header::USER_AGENT;
 use http::request::Parts;
 
@@ -41,6 +42,12 @@ impl Call {
             warnings: Warnings::default(),
         };
         (call, request.body)
+    }
+
+    /// Who asks, as the registry knows writers.
+    pub fn writer(&self) -> Arc<Writer> {
+        let User { name, uid, groups, extra } = User::clone(&self.user);
+        Arc::new(Writer { name, uid, groups, extra })
     }
 
     /// The User-Agent header's text.

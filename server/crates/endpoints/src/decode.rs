@@ -142,12 +142,16 @@ pub(crate) fn set_defaults(target: Target<'_>, value: &mut Value) {
 
 /// As [`set_defaults`], of whichever version.
 pub(crate) fn set_defaults_of(resource: &Resource, value: &mut Value) {
+    let disowns = disowns(value);
     defaults::apply_defaults(&resource.schema, value);
     resource.hooks.default(value);
     if resource.is_custom() {
         prune::sort(value);
     } else {
         schema::arrange(&resource.schema, value);
+    }
+    if disowns {
+        disown(value);
     }
 }
 

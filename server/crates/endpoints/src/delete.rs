@@ -76,7 +76,7 @@ pub(crate) fn write_options(
 ) -> registry::WriteOptions {
     registry::WriteOptions {
         subresource: target.subresource_name().to_owned(),
-        user: call.user.name.clone(),
+        user: call.writer(),
         dry_run: options.is_dry_run(),
         ..registry::WriteOptions::default()
     }

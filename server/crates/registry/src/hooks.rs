@@ -8,13 +8,15 @@ use apiwright_json::Value;
 use apiwright_meta::time::{Time, human_duration};
 use apiwright_meta::{ErrorList, status};
 
+use crate::store::Writer;
+
 /// Who writes what, for hooks.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteContext<'a> {
     /// The subresource that is written, empty for the object itself.
     pub subresource: &'a str,
-    /// The writer's name.
-    pub user: &'a str,
+    /// The writer.
+    pub user: &'a Writer,
     /// Whether nothing will be stored.
     pub dry_run: bool,
 }

@@ -49,5 +49,5 @@ pub use resource::{
 };
 pub use store::{
     Check, DeleteOptions, Deleted, Freshness, ListPage, Paging, Propagation, Selection, Store, Transform,
-    WatchEvent, WatchOptions, WatchStream, WriteOptions, Written,
+    WatchEvent, WatchOptions, WatchStream, WriteOptions, Writer, Written,
 };

@@ -130,12 +130,32 @@ pub type WatchStream = BoxStream<'static, Result<WatchEvent>>;
 pub struct WriteOptions {
     /// The subresource that is written; empty for the object itself.
     pub subresource: String,
-    /// The writer's name.
-    pub user: String,
+    /// Who writes.
+    pub user: Arc<Writer>,
     /// Nothing is stored.
     pub dry_run: bool,
     /// Creates what is absent, whatever the strategy says (apply).
     pub allow_create: bool,
+}
+
+/// Who writes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Writer {
+    /// The name.
+    pub name: String,
+    /// A unique id, where one is known.
+    pub uid: String,
+    /// Groups.
+    pub groups: Vec<String>,
+    /// What else is known.
+    pub extra: Vec<(String, Vec<String>)>,
+}
+
+impl Writer {
+    /// A part of the server itself.
+    pub fn server() -> Arc<Self> {
+        Arc::new(Self { name: "system:apiserver".into(), ..Self::default() })
+    }
 }
 
 /// Makes the object to store from the one that is stored; called again where a write lost a race.

@@ -1,7 +1,7 @@
 //! The names that Go has for types and values: error texts quote them.
 
-use apiwright_json::Value;
-use apiwright_meta::field::{go_float, go_value};
+use apiwright_json::{Object, Value};
+use apiwright_meta::field::{go_float, go_value, quoted};
 
 use crate::decode::omission;
 use crate::{Node, Shape, Struct};
@@ -87,10 +87,8 @@ fn write(value: &Value, out: &mut String) {
             out.push(']');
         }
         Value::Object(object) => {
-            let mut members: Vec<_> = object.iter().collect();
-            members.sort_by_key(|member| member.0);
             out.push_str("map[");
-            for (at, (key, value)) in members.into_iter().enumerate() {
+            for (at, (key, value)) in sorted(object).into_iter().enumerate() {
                 if at > 0 {
                     out.push(' ');
                 }
@@ -101,6 +99,63 @@ fn write(value: &Value, out: &mut String) {
             out.push(']');
         }
     }
+}
+
+/// A value as `%#v` prints it: `map[string]interface {}{"a":1}`, maps sorted by key.
+pub fn syntax(value: &Value) -> String {
+    let mut out = String::new();
+    write_syntax(value, &mut out);
+    out
+}
+
+fn write_syntax(value: &Value, out: &mut String) {
+    match value {
+        Value::Null => out.push_str("interface {}(nil)"),
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) => write(value, out),
+        Value::String(text) => out.push_str(&quoted(text)),
+        Value::Array(items) => {
+            out.push_str("[]interface {}{");
+            for (at, item) in items.iter().enumerate() {
+                if at > 0 {
+                    out.push_str(", ");
+                }
+                write_syntax(item, out);
+            }
+            out.push('}');
+        }
+        Value::Object(members) => {
+            out.push_str("map[string]interface {}{");
+            for (at, (name, value)) in sorted(members).into_iter().enumerate() {
+                if at > 0 {
+                    out.push_str(", ");
+                }
+                out.push_str(&quoted(name));
+                out.push(':');
+                write_syntax(value, out);
+            }
+            out.push('}');
+        }
+    }
+}
+
+/// The type of an unstructured value, as `%T` prints it.
+pub fn dynamic_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Int(_) => "int64",
+        Value::Float(_) => "float64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
+/// Members in the order in which Go prints maps.
+fn sorted(object: &Object) -> Vec<(&str, &Value)> {
+    let mut members: Vec<_> = object.iter().map(|(name, value)| (name.as_str(), value)).collect();
+    members.sort_by_key(|member| member.0);
+    members
 }
 
 /// A value as errors show it that quote upstream's internal types: structs of the API groups with

@@ -1,9 +1,12 @@
 //! CertificateSigningRequests.
 
-use apiwright_json::Value;
+use apiwright_json::{Object, Value};
+use apiwright_meta::ErrorList;
 use apiwright_meta::time::{self, Duration};
-use apiwright_registry::Hooks;
+use apiwright_registry::hooks::WriteContext;
+use apiwright_registry::{Hooks, Writer};
 
+use super::validate;
 use crate::hooks::shared::cells::{self, NONE};
 
 /// The hooks of CertificateSigningRequests.
@@ -11,6 +14,48 @@ use crate::hooks::shared::cells::{self, NONE};
 pub struct CertificateSigningRequest;
 
 impl Hooks for CertificateSigningRequest {
+    /// A request says whose it is, and nothing came of it yet.
+    fn prepare_create(&self, context: WriteContext<'_>, object: &mut Value) {
+        let Some(object) = object.as_object_mut() else { return };
+        sign(object.object("spec"), context.user);
+        object.insert("status", Object::new());
+    }
+
+    /// What was asked for stays; conditions are the signer's and the approver's to set.
+    fn prepare_update(&self, context: WriteContext<'_>, object: &mut Value, old: &Value) {
+        let Some(object) = object.as_object_mut() else { return };
+        object.insert("spec", old.get("spec").cloned().unwrap_or_default());
+        match context.subresource {
+            "" => {
+                object.insert("status", old.get("status").cloned().unwrap_or_default());
+            }
+            "approval" => {
+                let certificate = old.at(&["status", "certificate"]).cloned();
+                let status = object.object("status");
+                status.remove("certificate");
+                if let Some(certificate) = certificate {
+                    status.push("certificate", certificate);
+                }
+                stamp(status, old);
+            }
+            _ => stamp(object.object("status"), old),
+        }
+    }
+
+    fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
+        validate::request(object, None, errors);
+    }
+
+    fn validate_update(
+        &self,
+        context: WriteContext<'_>,
+        object: &Value,
+        old: &Value,
+        errors: &mut ErrorList,
+    ) {
+        validate::update(object, old, context.subresource, errors);
+    }
+
     fn cell(&self, column: &str, object: &Value) -> Value {
         match column {
             "RequestedDuration" => match object.at(&["spec", "expirationSeconds"]).and_then(Value::as_i64) {
@@ -21,6 +66,48 @@ impl Hooks for CertificateSigningRequest {
             },
             "Condition" => condition(object).into(),
             _ => Value::Null,
+        }
+    }
+}
+
+/// Writes down whose request it is.
+fn sign(spec: &mut Object, user: &Writer) {
+    for member in ["username", "uid", "groups", "extra"] {
+        spec.remove(member);
+    }
+    for (member, value) in [("username", &user.name), ("uid", &user.uid)] {
+        if !value.is_empty() {
+            spec.push(member, value.as_str());
+        }
+    }
+    if !user.groups.is_empty() {
+        spec.push("groups", user.groups.iter().map(|group| group.as_str().into()).collect::<Vec<Value>>());
+    }
+    if !user.extra.is_empty() {
+        let texts = |texts: &[String]| texts.iter().map(|text| text.as_str().into()).collect::<Vec<Value>>();
+        spec.push(
+            "extra",
+            Object::from_iter(user.extra.iter().map(|(key, values)| (key.as_str(), texts(values)))),
+        );
+    }
+}
+
+/// Gives new conditions their times.
+fn stamp(status: &mut Object, old: &Value) {
+    let before = cells::items(old, &["status", "conditions"]);
+    let now = time::now();
+    for condition in status.get_mut("conditions").and_then(Value::as_array_mut).into_iter().flatten() {
+        let last = before.iter().rev().find(|one| one.text_at(&["type"]) == condition.text_at(&["type"]));
+        let is_same = last.is_some_and(|last| last.get("status") == condition.get("status"));
+        let moved = last.filter(|_| is_same).map(|last| last.text_at(&["lastTransitionTime"]).to_owned());
+        let Some(condition) = condition.as_object_mut() else { continue };
+        let empty = |condition: &Object, member: &str| condition.str(member).unwrap_or_default().is_empty();
+        if empty(condition, "lastUpdateTime") {
+            condition.insert("lastUpdateTime", now.clone());
+        }
+        if empty(condition, "lastTransitionTime") {
+            condition
+                .insert("lastTransitionTime", moved.filter(|moved| !moved.is_empty()).unwrap_or(now.clone()));
         }
     }
 }

@@ -16,6 +16,8 @@ pub struct RuntimeClass;
 impl Hooks for RuntimeClass {
     fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
         let mut out = Faults::take(errors, &Path::default());
+        out.declared_below(&Path::new("metadata"));
+        out.declared(&Path::new("handler"));
         if let Some(fixed) = object.at(&["overhead", "podFixed"]) {
             // Upstream takes them for the limits of a container.
             pod_spec::limits(fixed, &Path::new("overhead"), &mut out);

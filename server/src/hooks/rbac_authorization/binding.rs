@@ -134,6 +134,8 @@ fn set_group(reference: &mut Object) {
 
 #[cfg(test)]
 mod tests {
+    use apiwright_registry::Writer;
+
     use super::*;
     use apiwright_json::decode;
 
@@ -167,7 +169,8 @@ mod tests {
             );
             decode(text.as_bytes()).unwrap().0
         };
-        let context = WriteContext { subresource: "", user: "", dry_run: false };
+        let user = Writer::default();
+        let context = WriteContext { subresource: "", user: &user, dry_run: false };
         let mut errors = ErrorList::new();
         Binding.validate_update(context, &decode("other"), &decode("r"), &mut errors);
         assert_eq!(

@@ -1,37 +1,20 @@
-//! The resource.k8s.io group.
+//! The resource.k8s.io group: devices, who has them and who wants them.
 
-use apiwright_json::Value;
-use apiwright_meta::object;
-use apiwright_registry::Hooks;
+mod claim;
+mod claim_template;
+mod configuration;
+mod defaults;
+mod device;
+mod device_class;
+mod lists;
+mod names;
+mod request_policy;
+mod requests;
+mod slice;
+mod status;
+mod tolerations;
 
-use crate::hooks::shared::cells;
-
-/// The hooks of ResourceClaims.
-#[derive(Debug)]
-pub struct ResourceClaim;
-
-impl Hooks for ResourceClaim {
-    fn cell(&self, column: &str, object: &Value) -> Value {
-        match column {
-            "State" => state(object).into(),
-            _ => Value::Null,
-        }
-    }
-}
-
-/// `deleted,allocated,reserved`, or `pending`
-fn state(claim: &Value) -> String {
-    let mut states = Vec::new();
-    if object::deletion_timestamp(claim).is_some() {
-        states.push("deleted");
-    }
-    if claim.at(&["status", "allocation"]).is_some() {
-        states.push("allocated");
-    } else if object::deletion_timestamp(claim).is_none() {
-        states.push("pending");
-    }
-    if cells::count(claim, &["status", "reservedFor"]) > 0 {
-        states.push("reserved");
-    }
-    states.join(",")
-}
+pub use claim::ResourceClaim;
+pub use claim_template::ResourceClaimTemplate;
+pub use device_class::DeviceClass;
+pub use slice::ResourceSlice;

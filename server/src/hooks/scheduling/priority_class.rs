@@ -76,9 +76,13 @@ fn system_fault(class: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use apiwright_registry::Writer;
+
     use super::*;
 
-    const CONTEXT: WriteContext<'_> = WriteContext { subresource: "", user: "", dry_run: false };
+    fn context(user: &Writer) -> WriteContext<'_> {
+        WriteContext { subresource: "", user, dry_run: false }
+    }
 
     fn class(name: &str, value: i64, policy: &str) -> Value {
         let text =
@@ -106,7 +110,11 @@ mod tests {
         ];
         for (name, value, expected) in table {
             let mut errors = ErrorList::new();
-            PriorityClass.validate_create(CONTEXT, &class(name, value, "Never"), &mut errors);
+            PriorityClass.validate_create(
+                context(&Writer::default()),
+                &class(name, value, "Never"),
+                &mut errors,
+            );
             assert_eq!(errors.aggregate(), expected, "{name} {value}");
         }
     }
@@ -115,7 +123,7 @@ mod tests {
     fn values_stay() {
         let mut errors = ErrorList::new();
         PriorityClass.validate_update(
-            CONTEXT,
+            context(&Writer::default()),
             &class("a", 2, "Never"),
             &class("a", 1, "PreemptLowerPriority"),
             &mut errors,

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use apiwright_json::Value;
 
-use super::gofmt::{plain, syntax, type_name};
 use crate::fieldset::{Atom, Element, Fault, Faults, ListAtom, MapAtom, Scalar, Type, key_element};
+use crate::go::{dynamic_type, print, syntax};
 use crate::table::{Struct, Unknown};
 
 /// Checks a configuration.
@@ -41,8 +41,8 @@ fn walk(ty: Type<'_>, value: &Value, open: bool) -> Faults {
             }
             faults
         }
-        (Atom::List(_), value) => Faults::one(format!("expected list, got &{{{}}}", plain(value))),
-        (Atom::Map(_), value) => Faults::one(format!("expected map, got &{{{}}}", plain(value))),
+        (Atom::List(_), value) => Faults::one(format!("expected list, got &{{{}}}", print(value))),
+        (Atom::Map(_), value) => Faults::one(format!("expected map, got &{{{}}}", print(value))),
     }
 }
 
@@ -85,10 +85,10 @@ fn scalar_fault(scalar: Scalar, value: &Value) -> Option<String> {
         return None;
     }
     Some(match scalar {
-        Scalar::Numeric => format!("expected numeric (int or float), got {}", type_name(value)),
+        Scalar::Numeric => format!("expected numeric (int or float), got {}", dynamic_type(value)),
         Scalar::String => format!("expected string, got &value.valueUnstructured{{Value:{}}}", syntax(value)),
-        Scalar::Boolean => format!("expected boolean, got &{{{}}}", plain(value)),
-        Scalar::Untyped => format!("expected any scalar, got &{{{}}}", plain(value)),
+        Scalar::Boolean => format!("expected boolean, got &{{{}}}", print(value)),
+        Scalar::Untyped => format!("expected any scalar, got &{{{}}}", print(value)),
     })
 }
 

@@ -10,7 +10,6 @@
 
 mod check;
 mod conflict;
-mod gofmt;
 mod lastapplied;
 #[cfg(test)]
 mod laws;
@@ -19,8 +18,6 @@ mod prune;
 mod remove;
 #[cfg(test)]
 mod tests;
-
-pub(crate) use gofmt::go_float;
 
 use std::borrow::Cow;
 

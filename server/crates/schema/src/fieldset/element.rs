@@ -106,7 +106,7 @@ impl fmt::Display for Shown<'_> {
             Value::Null => f.write_str("null"),
             Value::Bool(truth) => truth.fmt(f),
             Value::Int(number) => number.fmt(f),
-            Value::Float(number) => f.write_str(&crate::apply::go_float(*number)),
+            Value::Float(number) => f.write_str(&apiwright_meta::field::go_float(*number)),
             Value::String(text) => f.write_str(&apiwright_meta::field::quoted(text)),
             Value::Array(items) => {
                 f.write_str("[")?;

@@ -22,33 +22,19 @@ pub(super) fn check(format: &str, text: &str, path: &Path, words: Words, errors:
     match format {
         "k8s-short-name" => errors.invalid_each(path, text, names::dns1123_label(text)),
         "k8s-long-name" => errors.invalid_each(path, text, names::dns1123_subdomain(text)),
-        "k8s-long-name-caseless" => errors.invalid_each(path, text, caseless_subdomain(text)),
+        "k8s-long-name-caseless" => {
+            errors.invalid_each(path, text, names::dns1123_subdomain(&text.to_ascii_lowercase()));
+        }
         "k8s-label-key" => errors.invalid_each(path, text, names::label_key(text)),
         "k8s-prefixed-label-key" => errors.invalid_each(path, text, names::prefixed_label_key(text)),
         "k8s-label-value" => errors.invalid_each(path, text, names::label_value(text)),
         "k8s-path-segment-name" => errors.invalid_each(path, text, names::path_segment_name(text)),
-        "k8s-uuid" if !is_uuid(text) => {
-            errors.invalid(path.clone(), quoted(text), "must be a lowercase UUID in 8-4-4-4-12 format");
-        }
+        "k8s-uuid" if !is_uuid(text) => errors.invalid(path.clone(), quoted(text), uuid_fault(text)),
         "k8s-resource-pool-name" => pool_name(text, path, errors),
         "k8s-extended-resource-name" => extended_resource_name(text, path, errors),
         "k8s-resource-fully-qualified-name" => fully_qualified_name(text, path, errors),
         _ => {}
     }
-}
-
-/// A subdomain with capitals allowed, which has words of its own.
-fn caseless_subdomain(text: &str) -> Vec<String> {
-    let mut faults = names::dns1123_subdomain(&text.to_ascii_lowercase());
-    for fault in faults.iter_mut().filter(|fault| fault.contains("regex used")) {
-        *fault = names::mismatch(
-            "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with an \
-             alphanumeric character",
-            r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*",
-            &["Example.com"],
-        );
-    }
-    faults
 }
 
 fn is_uuid(text: &str) -> bool {
@@ -59,62 +45,62 @@ fn is_uuid(text: &str) -> bool {
         })
 }
 
+/// What is wrong with a text that is no UUID in lower case.
+fn uuid_fault(text: &str) -> &'static str {
+    let is_spelt = text.len() == 36 && is_uuid(&text.to_ascii_lowercase());
+    if is_spelt {
+        "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal \
+         characters"
+    } else {
+        "error validating uid: invalid UUID format"
+    }
+}
+
 /// Subdomains with slashes between them.
 fn pool_name(text: &str, path: &Path, errors: &mut ErrorList) {
     if text.len() > 253 {
         errors.too_long(path.clone(), 253);
     }
-    for (at, part) in text.split('/').enumerate() {
-        if part.is_empty() {
-            errors.invalid(path.clone(), quoted(text), &format!("segment {at}: must not be empty"));
-        }
-        for fault in names::dns1123_subdomain(part).into_iter().filter(|_| !part.is_empty()) {
-            errors.invalid(path.clone(), quoted(part), &format!("segment {at}: {fault}"));
-        }
+    for part in text.split('/') {
+        errors.invalid_each(path, part, names::dns1123_subdomain(part));
     }
 }
 
 /// A name in a domain that is not Kubernetes', and that quotas can count.
 fn extended_resource_name(text: &str, path: &Path, errors: &mut ErrorList) {
-    let fault = |detail: &str, errors: &mut ErrorList| errors.invalid(path.clone(), quoted(text), detail);
-    if !text.contains('/') {
-        fault("a name must be a domain-prefixed path, such as 'example.com/my-prop'", errors);
-    } else if text.contains("kubernetes.io/") {
-        fault("must not have \"kubernetes.io/\" domain", errors);
+    let is_extended = text.contains('/')
+        && !text.contains("kubernetes.io/")
+        && !text.starts_with("requests.")
+        && names::label_key(&format!("requests.{text}")).is_empty();
+    if !is_extended {
+        errors.invalid(path.clone(), quoted(text), "must be a valid extended resource name");
     }
-    if text.starts_with("requests.") {
-        fault("must not have \"requests.\" prefix", errors);
-    }
-    errors.invalid_each(path, text, names::label_key(&format!("requests.{text}")));
 }
 
 /// A domain, a slash and an identifier of at most 32 characters.
 fn fully_qualified_name(text: &str, path: &Path, errors: &mut ErrorList) {
-    let parts: Vec<&str> = text.split('/').collect();
-    match parts[..] {
-        [name] => identifier(name, path, errors),
+    match text.split('/').collect::<Vec<_>>()[..] {
+        [name] => {
+            identifier(name, path, errors);
+            let detail = "a fully qualified name must be a domain and a name separated by a slash";
+            errors.invalid(path.clone(), quoted(text), detail);
+        }
         [domain, name] => {
             if domain.is_empty() {
-                errors.invalid(path.clone(), "\"\"", "prefix must not be empty");
+                errors.invalid(path.clone(), "\"\"", "the domain must not be empty");
             } else {
                 if domain.len() > 63 {
                     errors.too_long(path.clone(), 63);
                 }
-                for fault in names::dns1123_subdomain(domain) {
-                    errors.invalid(path.clone(), quoted(domain), &format!("prefix: {fault}"));
-                }
+                errors.invalid_each(path, domain, names::dns1123_subdomain(&domain.to_ascii_lowercase()));
             }
             if name.is_empty() {
-                errors.invalid(path.clone(), "\"\"", "name must not be empty");
+                errors.invalid(path.clone(), "\"\"", "the name must not be empty");
             } else {
                 identifier(name, path, errors);
             }
         }
-        _ => {}
-    }
-    if parts.len() == 1 {
-        let detail = "a fully qualified name must be a domain and a name separated by a slash";
-        errors.invalid(path.clone(), quoted(text), detail);
+        _ => errors.invalid(path.clone(), quoted(text), "must not contain more than one slash"),
     }
 }
 
