@@ -11,7 +11,7 @@ use apiwright_json::{Duplicates, Value, decode};
 use apiwright_meta::object;
 use apiwright_meta::status::{Reason, Result};
 use apiwright_meta::{Status, time};
-use apiwright_registry::store::{Check, Freshness, WriteOptions, Writer};
+use apiwright_registry::store::{Check, Freshness, WriteOptions};
 use apiwright_registry::{Resource, Store, catalogue::Catalogue};
 use apiwright_schema::decode::{ObjectKind, Source};
 use apiwright_schema::defaults::apply_defaults;
@@ -112,7 +112,7 @@ async fn create(
     apply_defaults(&resource.schema, &mut value);
     resource.hooks.default(&mut value);
     own(resource, &mut value);
-    let options = WriteOptions { user: Writer::server(), ..WriteOptions::default() };
+    let options = WriteOptions { user: "system:apiserver".into(), ..WriteOptions::default() };
     match store.create(&options, &namespace, value, &Unchecked).await {
         Ok(_) => Ok(true),
         // Another replica was first.

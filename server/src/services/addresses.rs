@@ -10,7 +10,7 @@ use apiwright_json::{Object, Value};
 use apiwright_meta::object;
 use apiwright_meta::status::{Reason, Result};
 use apiwright_registry::Store;
-use apiwright_registry::store::{DeleteOptions, Freshness, Paging, Selection, WriteOptions, Writer};
+use apiwright_registry::store::{DeleteOptions, Freshness, Paging, Selection, WriteOptions};
 use apiwright_storage::Entry;
 
 use super::range::Range;
@@ -169,7 +169,7 @@ fn is_ready(range: &Value) -> bool {
 }
 
 fn writer() -> WriteOptions {
-    WriteOptions { user: Writer::server(), ..WriteOptions::default() }
+    WriteOptions { user: "system:apiserver".into(), ..WriteOptions::default() }
 }
 
 fn ip_address(owner: Owner<'_>, address: IpAddr) -> Value {

@@ -24,7 +24,7 @@ use apiwright_json::Value;
 use apiwright_meta::address::parse_ip;
 use apiwright_meta::status::Result;
 use apiwright_meta::{ErrorList, Path, Status, object};
-use apiwright_registry::store::{DeleteOptions, WriteOptions, Writer};
+use apiwright_registry::store::{DeleteOptions, WriteOptions};
 use apiwright_registry::{Catalogue, Reservation, Reserve, Store};
 use apiwright_storage::Storage;
 use futures::future::BoxFuture;
@@ -213,7 +213,7 @@ impl Reserve for Services {
         let ports = self.ports.get().cloned();
         Box::pin(async move {
             let (namespace, name) = (object::namespace(&service), object::name(&service));
-            let write = WriteOptions { user: Writer::server(), ..WriteOptions::default() };
+            let write = WriteOptions { user: "system:apiserver".into(), ..WriteOptions::default() };
             // Most services have none.
             let _ = endpoints.delete(&write, namespace, name, &DeleteOptions::default(), &Unchecked).await;
             for address in Spec::of(&service).addresses() {

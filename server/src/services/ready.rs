@@ -5,7 +5,7 @@
 use apiwright_json::{Object, Value};
 use apiwright_meta::status::{Reason, Result};
 use apiwright_meta::time;
-use apiwright_registry::store::{Transform, WriteOptions, Writer};
+use apiwright_registry::store::{Transform, WriteOptions};
 use futures::future::BoxFuture;
 
 use super::Services;
@@ -20,8 +20,11 @@ impl Services {
     /// # Errors
     /// Where storage fails.
     pub async fn mark_ready(&self) -> Result<()> {
-        let write =
-            WriteOptions { subresource: "status".into(), user: Writer::server(), ..WriteOptions::default() };
+        let write = WriteOptions {
+            subresource: "status".into(),
+            user: "system:apiserver".into(),
+            ..WriteOptions::default()
+        };
         match self.addresses.ranges.update(&write, "", DEFAULT, &mut Ready, &Unchecked).await {
             Err(status) if status.reason != Some(Reason::NotFound) => Err(status),
             _ => Ok(()),

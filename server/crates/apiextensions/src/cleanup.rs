@@ -6,7 +6,7 @@ use apiwright_json::Value;
 use apiwright_meta::object;
 use apiwright_meta::status::Result;
 use apiwright_registry::Store;
-use apiwright_registry::store::{DeleteOptions, Freshness, Paging, Selection, WriteOptions, Writer};
+use apiwright_registry::store::{DeleteOptions, Freshness, Paging, Selection, WriteOptions};
 use apiwright_storage::{At, Error, Event, Range};
 use futures::StreamExt;
 
@@ -64,7 +64,7 @@ impl Cleanup {
 }
 
 async fn delete_all(objects: &Store) -> Result<()> {
-    let write = WriteOptions { user: Writer::server(), ..WriteOptions::default() };
+    let write = WriteOptions { user: "system:apiserver".into(), ..WriteOptions::default() };
     let options = DeleteOptions::default();
     objects
         .delete_collection(

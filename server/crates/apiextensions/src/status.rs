@@ -5,7 +5,7 @@ use std::sync::Arc;
 use apiwright_json::Value;
 use apiwright_meta::status::Result;
 use apiwright_meta::time;
-use apiwright_registry::store::{Check, Transform, WriteOptions, Writer};
+use apiwright_registry::store::{Check, Transform, WriteOptions};
 use apiwright_registry::{Resource, Store};
 use apiwright_schema::fieldset::Filter;
 use apiwright_schema::managed::{self, OneVersion};
@@ -19,8 +19,11 @@ pub(crate) async fn write(
     name: &str,
     change: &(dyn Fn(&mut Value) + Send + Sync),
 ) -> Result<Arc<Entry>> {
-    let options =
-        WriteOptions { subresource: "status".into(), user: Writer::server(), ..WriteOptions::default() };
+    let options = WriteOptions {
+        subresource: "status".into(),
+        user: "system:apiserver".into(),
+        ..WriteOptions::default()
+    };
     let mut edit = Edit { resource: &store.resource, change };
     Ok(store.update(&options, "", name, &mut edit, &Unchecked).await?.entry)
 }

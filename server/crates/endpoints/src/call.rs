@@ -45,9 +45,9 @@ impl Call {
     }
 
     /// Who asks, as the registry knows writers.
-    pub fn writer(&self) -> Arc<Writer> {
+    pub fn writer(&self) -> Writer {
         let User { name, uid, groups, extra } = User::clone(&self.user);
-        Arc::new(Writer { name, uid, groups, extra })
+        Writer { name, uid, groups, extra }
     }
 
     /// The User-Agent header's text.

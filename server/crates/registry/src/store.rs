@@ -131,7 +131,7 @@ pub struct WriteOptions {
     /// The subresource that is written; empty for the object itself.
     pub subresource: String,
     /// Who writes.
-    pub user: Arc<Writer>,
+    pub user: Writer,
     /// Nothing is stored.
     pub dry_run: bool,
     /// Creates what is absent, whatever the strategy says (apply).
@@ -151,10 +151,10 @@ pub struct Writer {
     pub extra: Vec<(String, Vec<String>)>,
 }
 
-impl Writer {
-    /// A part of the server itself.
-    pub fn server() -> Arc<Self> {
-        Arc::new(Self { name: "system:apiserver".into(), ..Self::default() })
+impl<T: Into<String>> From<T> for Writer {
+    /// One of whom only the name is known: a part of the server itself.
+    fn from(name: T) -> Self {
+        Self { name: name.into(), ..Self::default() }
     }
 }
 
