@@ -87,7 +87,7 @@ fn sign(spec: &mut Object, user: &Writer) {
         let texts = |texts: &[String]| texts.iter().map(|text| text.as_str().into()).collect::<Vec<Value>>();
         spec.push(
             "extra",
-            Object::from_iter(user.extra.iter().map(|(key, values)| (key.as_str(), texts(values)))),
+            user.extra.iter().map(|(key, values)| (key.as_str(), texts(values))).collect::<Object>(),
         );
     }
 }
