@@ -22,7 +22,8 @@ use apiwright_registry::catalogue::{Catalogue, Version};
 use apiwright_registry::typed::Types;
 use apiwright_registry::{Reserve, Resource, Store};
 use apiwright_remote::{Backends, Identity, Resolver};
-use apiwright_schema::Ref;
+use apiwright_schema::table::{Plan, Unknown};
+use apiwright_schema::{Ref, Struct};
 use apiwright_storage::Storage;
 use apiwright_webhook::{AdmissionWebhooks, Clients};
 
@@ -309,5 +310,20 @@ fn all_versions(catalogue: &'static Catalogue) -> impl Iterator<Item = &'static 
 
 /// Finds the compiled-in types by name.
 pub fn types(catalogue: &'static Catalogue) -> Types {
-    Arc::new(move |name| catalogue.definition(name).map(Ref::Static))
+    Arc::new(move |name| catalogue.definition(name).map(Ref::Static).or_else(|| value(catalogue, name)))
+}
+
+/// A value that no table has, with what it means.
+fn value(catalogue: &'static Catalogue, name: &str) -> Option<Ref<Struct>> {
+    let (name, doc) = catalogue.values.iter().find(|(known, _)| **known == *name)?;
+    Some(Ref::Shared(Arc::new(Struct {
+        name: name.clone(),
+        doc: doc.clone(),
+        fields: Ref::Static(&[]),
+        by_name: Ref::Static(&[]),
+        unknown: Unknown::Drop,
+        atomic: false,
+        unions: Ref::Static(&[]),
+        plan: Plan::default(),
+    })))
 }

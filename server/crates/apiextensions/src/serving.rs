@@ -147,6 +147,11 @@ impl Serving {
         Ok(resources.iter().map(server).collect())
     }
 
+    /// The schema of a version as it was written.
+    pub(crate) fn schema(&self, version: &str) -> Option<&Value> {
+        self.definition.versions.iter().find(|one| one.name == version).map(|one| &one.schema)
+    }
+
     fn resource(&self, version: &definition::Version, schema: Ref<Struct>) -> Resource {
         let definition = &self.definition;
         let names = &definition.accepted;

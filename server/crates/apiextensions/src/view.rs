@@ -8,7 +8,7 @@ use std::sync::Arc;
 use apiwright_chain::RequestInfo;
 use apiwright_discovery::{Content, Discovery, Freshness, Source};
 use apiwright_endpoints::{ResourceServer, Shared};
-use apiwright_openapi::OpenApi;
+use apiwright_openapi::{OpenApi, Published};
 use apiwright_registry::{Resource, Store};
 use apiwright_storage::Storage;
 use arc_swap::ArcSwap;
@@ -141,8 +141,11 @@ impl CustomResources {
         });
         let name = version.to_owned();
         let servers = move || {
-            let servers = of_group.iter().filter_map(|serving| serving.server(&name)?.ok());
-            servers.map(|server| Arc::clone(&server.store().resource)).collect()
+            let published = |serving: &Arc<Serving>| {
+                let resource = Arc::clone(&serving.server(&name)?.ok()?.store().resource);
+                Some(Published { resource, schema: serving.schema(&name).cloned() })
+            };
+            of_group.iter().filter_map(published).collect()
         };
         self.openapi.set_later(group, version, Arc::new(servers));
     }

@@ -7,15 +7,16 @@ use apiwright_registry::Resource;
 use apiwright_registry::resource::Verb;
 use apiwright_registry::typed::Types;
 
-use crate::operations::{gvk, identifiers, paths, responses, root, title};
+use crate::custom;
+use crate::operations::{gvk, identifiers, paths, responses, root, text_responses, title};
 use crate::schemas::{Schemas, plain, reference};
-use crate::source::Subject;
+use crate::source::{Published, Resources, Subject};
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 const FORMS: &[&str] = &["application/json", "application/vnd.kubernetes.protobuf", "application/yaml"];
 
 pub(crate) fn build(subject: &Subject, types: &Types) -> Value {
-    let mut schemas = Schemas::default();
+    let mut schemas = Schemas::new(Arc::clone(types));
     let paths = match subject {
         Subject::Root("api") => discovery(
             &mut schemas,
@@ -53,10 +54,14 @@ pub(crate) fn build(subject: &Subject, types: &Types) -> Value {
             version_paths(&mut schemas, types, group, version, &resources.all())
         }
         Subject::CodeVersion => code_version(&mut schemas, types),
+        Subject::OpenId(path) => open_id(path),
     };
+    let is_custom = matches!(subject, Subject::Version(_, _, Resources::Later(_)));
+    let (title, version) =
+        if is_custom { ("Kubernetes CRD Swagger", "v0.1.0") } else { ("Kubernetes", "v1.36.0") };
     let mut info = Object::new();
-    info.push("title", "Kubernetes");
-    info.push("version", "v1.36.0");
+    info.push("title", title);
+    info.push("version", version);
     let mut token = Object::new();
     token.push("type", "apiKey");
     token.push("description", "Bearer Token authentication");
@@ -78,16 +83,20 @@ fn version_paths(
     types: &Types,
     group: &str,
     version: &str,
-    resources: &[Arc<Resource>],
+    resources: &[Published],
 ) -> Object {
     let title = title(group);
     let mut all = Vec::new();
-    for resource in resources {
-        schemas.add(&resource.schema);
+    let is_custom = resources.iter().any(|one| one.schema.is_some());
+    for Published { resource, schema } in resources {
+        match schema {
+            Some(written) => schemas.put(&resource.schema.name, custom::schema(written, types)),
+            None => schemas.add(&resource.schema),
+        }
         let kind = gvk(&resource.group, &resource.version, &resource.kind);
         schemas.mark_kinds(&resource.schema.name, vec![kind]);
         if resource.allows(Verb::List) {
-            list(schemas, resource);
+            list(schemas, resource, types);
         }
         for subresource in resource.subresources.iter() {
             let of = &subresource.kind;
@@ -111,7 +120,16 @@ fn version_paths(
             schemas.mark_kinds(&name, kinds);
         }
     }
-    schemas.put(&format!("{META}.Patch"), plain("object", None));
+    schemas.value(&format!("{META}.Patch"), plain("object", None));
+    if is_custom {
+        for meta in ["ObjectMeta", "ListMeta"] {
+            if let Some(ty) = types(&format!("{META}.{meta}")) {
+                schemas.add(&ty);
+            }
+        }
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        return all.into_iter().map(|(path, item)| (apiwright_json::Str::from(path), item)).collect();
+    }
     let (id, tag) = identifiers(&title, version);
     let path = format!("{}/", root(group, version));
     let resources = discovery(
@@ -127,28 +145,44 @@ fn version_paths(
     resources.into_iter().chain(all.into_iter().map(|(path, item)| (path.into(), item))).collect()
 }
 
-/// The list kind of a resource, which no table has: every list looks alike.
-fn list(schemas: &mut Schemas, resource: &Resource) {
+/// The list kind of a resource; that of a custom one no table has.
+fn list(schemas: &mut Schemas, resource: &Resource, types: &Types) {
     let Some(package) = resource.schema.name.strip_suffix(&*resource.kind) else { return };
     let name = format!("{package}{}", &*resource.list_kind);
-    let mut metadata = Object::new();
-    metadata.push("allOf", vec![reference(&format!("{META}.ListMeta"))]);
-    metadata.push("default", Object::new());
+    match types(&name) {
+        Some(ty) => schemas.add(&ty),
+        None => schemas.put(&name, custom_list(resource, types)),
+    }
+    schemas.mark_kinds(&name, vec![gvk(&resource.group, &resource.version, &resource.list_kind)]);
+}
+
+fn custom_list(resource: &Resource, types: &Types) -> Value {
+    const ANY_LIST: &str = "io.k8s.api.core.v1.ConfigMapList";
+    let described = |member: &str, schema: Value| -> Object {
+        let doc = custom::doc_of(types, ANY_LIST, member);
+        let mut property: Object =
+            if doc.is_empty() { Object::new() } else { Object::from_iter([("description", doc)]) };
+        for (word, value) in schema.as_object().into_iter().flat_map(Object::iter) {
+            property.push(word.clone(), value.clone());
+        }
+        property
+    };
+    let metadata = Object::from_iter([("allOf", vec![reference(&format!("{META}.ListMeta"))])]);
     let mut items = Object::new();
+    items.push("description", format!("List of {}.", &*resource.plural));
     items.push("type", "array");
     items.push("items", reference(&resource.schema.name));
     let mut properties = Object::new();
-    properties.push("apiVersion", plain("string", None));
+    properties.push("apiVersion", described("apiVersion", plain("string", None)));
     properties.push("items", items);
-    properties.push("kind", plain("string", None));
-    properties.push("metadata", metadata);
+    properties.push("kind", described("kind", plain("string", None)));
+    properties.push("metadata", described("metadata", metadata.into()));
     let mut schema = Object::new();
-    schema.push("description", format!("{} is a list of {}.", &*resource.list_kind, &*resource.kind));
+    schema.push("description", format!("{} is a list of {}", &*resource.list_kind, &*resource.kind));
     schema.push("type", "object");
     schema.push("required", vec![Value::from("items")]);
     schema.push("properties", properties);
-    schemas.put(&name, schema.into());
-    schemas.mark_kinds(&name, vec![gvk(&resource.group, &resource.version, &resource.list_kind)]);
+    schema.into()
 }
 
 /// The one operation of a path that tells what is served.
@@ -182,6 +216,29 @@ fn code_version(schemas: &mut Schemas, types: &Types) -> Object {
         INFO,
         &FORMS[..1],
     )
+}
+
+/// The issuer's own documents, which say what they are in words of their standard.
+fn open_id(path: &str) -> Object {
+    let (id, doc, form) = match path {
+        "/openid/v1/jwks" => (
+            "getServiceAccountIssuerOpenIDKeyset",
+            "get service account issuer OpenID JSON Web Key Set (contains public token verification keys)",
+            "application/jwk-set+json",
+        ),
+        _ => (
+            "getServiceAccountIssuerOpenIDConfiguration",
+            "get service account issuer OpenID configuration, also known as the 'OIDC discovery doc'",
+            "application/json",
+        ),
+    };
+    let mut operation = Object::new();
+    operation
+        .push("tags", vec![Value::from(path.split('/').nth(1).unwrap_or_default().trim_start_matches('.'))]);
+    operation.push("description", doc);
+    operation.push("operationId", id);
+    operation.push("responses", text_responses(&[form]));
+    Object::from_iter([(path, Object::from_iter([("get", operation)]))])
 }
 
 fn get(path: &str, id: &str, tag: &str, doc: &str, definition: &str, forms: &[&str]) -> Object {

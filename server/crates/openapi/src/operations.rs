@@ -11,6 +11,7 @@ const STATUS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Status";
 const DELETE_OPTIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
 const PATCH_BODY: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";
 const FORMS: &[&str] = &["application/json", "application/vnd.kubernetes.protobuf", "application/yaml"];
+const CUSTOM_FORMS: &[&str] = &["application/json", "application/yaml"];
 const STREAMS: &[&str] =
     &["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"];
 const PATCHES: &[&str] = &[
@@ -39,6 +40,25 @@ struct Names {
     list: String,
     /// The kind, and its group version.
     gvk: Value,
+    /// Whether a definition made it: it comes in fewer forms.
+    is_custom: bool,
+}
+
+impl Names {
+    /// What objects are answered in.
+    fn forms(&self) -> &'static [&'static str] {
+        if self.is_custom { CUSTOM_FORMS } else { FORMS }
+    }
+
+    /// What objects are sent in.
+    fn bodies(&self) -> &'static [&'static str] {
+        if self.is_custom { CUSTOM_FORMS } else { &["*/*"] }
+    }
+
+    /// What patches are sent in.
+    fn patches(&self) -> &'static [&'static str] {
+        if self.is_custom { &PATCHES[..3] } else { PATCHES }
+    }
 }
 
 /// The paths of a resource: (path, path item).
@@ -73,7 +93,7 @@ pub fn paths(resource: &Resource, title: &str) -> Vec<(String, Value)> {
         let all = vec![list_operation(resource, &names, "list", &id, &["pretty"])];
         push(&mut out, resource, format!("{root}/{}", &*resource.plural), all);
     }
-    if resource.allows(Verb::Watch) {
+    if resource.allows(Verb::Watch) && !resource.is_custom() {
         let spaces: &[&str] = if namespaced { &["namespace", "pretty"] } else { &["pretty"] };
         let id = format!("watch{}{scope}{kind}List", names.id);
         let one = vec![list_operation(resource, &names, "watchlist", &id, spaces)];
@@ -103,10 +123,14 @@ fn collection_operations(resource: &Resource, names: &Names, scope: &str) -> Vec
         let doc = article("create", kind);
         let mut body =
             operation(names, &doc, &format!("create{}{scope}{kind}", names.id), "post", &names.gvk);
-        body.push("requestBody", request_body(&["*/*"], &names.object, true));
+        body.push("requestBody", request_body(names.bodies(), &names.object, true));
         body.push(
             "responses",
-            responses(&[("200", "OK"), ("201", "Created"), ("202", "Accepted")], FORMS, &names.object),
+            responses(
+                &[("200", "OK"), ("201", "Created"), ("202", "Accepted")],
+                names.forms(),
+                &names.object,
+            ),
         );
         operations.push(Operation { method: "post", parameters: [place, WRITE].concat(), body });
     }
@@ -114,8 +138,8 @@ fn collection_operations(resource: &Resource, names: &Names, scope: &str) -> Vec
         let id = format!("delete{}Collection{scope}{kind}", names.id);
         let mut body =
             operation(names, &format!("delete collection of {kind}"), &id, "deletecollection", &names.gvk);
-        body.push("requestBody", request_body(&["*/*"], DELETE_OPTIONS, false));
-        body.push("responses", responses(&[("200", "OK")], FORMS, STATUS));
+        body.push("requestBody", request_body(names.bodies(), DELETE_OPTIONS, false));
+        body.push("responses", responses(&[("200", "OK")], names.forms(), STATUS));
         operations.push(Operation {
             method: "delete",
             parameters: [place, DELETE_COLLECTION].concat(),
@@ -161,8 +185,11 @@ fn object_operations(resource: &Resource, names: &Names, scope: &str) -> Vec<Ope
                 let answer = if resource.strategy.delete_returns_object { &names.object } else { STATUS };
                 let mut body =
                     operation(names, &article("delete", kind), &id("delete"), "delete", &names.gvk);
-                body.push("requestBody", request_body(&["*/*"], DELETE_OPTIONS, false));
-                body.push("responses", responses(&[("200", "OK"), ("202", "Accepted")], FORMS, answer));
+                body.push("requestBody", request_body(names.bodies(), DELETE_OPTIONS, false));
+                body.push(
+                    "responses",
+                    responses(&[("200", "OK"), ("202", "Accepted")], names.forms(), answer),
+                );
                 operations.push(Operation { method: "delete", parameters: [place, DELETE].concat(), body });
             }
             Verb::Create | Verb::DeleteCollection | Verb::List | Verb::Watch => {}
@@ -250,10 +277,14 @@ fn subresource_operations(
             Verb::Create => {
                 let mut body =
                     operation(names, &format!("create {about} of a {kind}"), &id("create"), "post", &gvk);
-                body.push("requestBody", request_body(&["*/*"], &object, true));
+                body.push("requestBody", request_body(names.bodies(), &object, true));
                 body.push(
                     "responses",
-                    responses(&[("200", "OK"), ("201", "Created"), ("202", "Accepted")], FORMS, &object),
+                    responses(
+                        &[("200", "OK"), ("201", "Created"), ("202", "Accepted")],
+                        names.forms(),
+                        &object,
+                    ),
                 );
                 operations.push(Operation { method: "post", parameters: [place, WRITE].concat(), body });
             }
@@ -312,7 +343,9 @@ fn list_operation(
 ) -> Operation {
     let kind = &*resource.kind;
     let doc = match action {
-        "list" if resource.allows(Verb::Watch) => format!("list or watch objects of kind {kind}"),
+        "list" if resource.allows(Verb::Watch) && !names.is_custom => {
+            format!("list or watch objects of kind {kind}")
+        }
         "list" => format!("list objects of kind {kind}"),
         "watchlist" => format!(
             "watch individual changes to a list of {kind}. deprecated: use the 'watch' parameter with a list operation instead."
@@ -323,7 +356,8 @@ fn list_operation(
     };
     let mut body = operation(names, &doc, id, action, &names.gvk);
     // What can be listed but not watched comes in no stream form.
-    let forms = if resource.allows(Verb::Watch) { [FORMS, STREAMS].concat() } else { FORMS.to_vec() };
+    let streams = resource.allows(Verb::Watch) && !names.is_custom;
+    let forms = if streams { [FORMS, STREAMS].concat() } else { names.forms().to_vec() };
     let answer =
         if action == "list" { &names.list } else { "io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent" };
     body.push("responses", responses(&[("200", "OK")], &forms, answer));
@@ -332,7 +366,7 @@ fn list_operation(
 
 fn read(names: &Names, place: &[&'static str], doc: &str, id: &str, object: &str, gvk: &Value) -> Operation {
     let mut body = operation(names, doc, id, "get", gvk);
-    body.push("responses", responses(&[("200", "OK")], FORMS, object));
+    body.push("responses", responses(&[("200", "OK")], names.forms(), object));
     Operation { method: "get", parameters: place.to_vec(), body }
 }
 
@@ -345,15 +379,16 @@ fn replace(
     gvk: &Value,
 ) -> Operation {
     let mut body = operation(names, doc, id, "put", gvk);
-    body.push("requestBody", request_body(&["*/*"], object, true));
-    body.push("responses", responses(&[("200", "OK"), ("201", "Created")], FORMS, object));
+    body.push("requestBody", request_body(names.bodies(), object, true));
+    body.push("responses", responses(&[("200", "OK"), ("201", "Created")], names.forms(), object));
     Operation { method: "put", parameters: [place, WRITE].concat(), body }
 }
 
 fn patch(names: &Names, place: &[&'static str], doc: &str, id: &str, object: &str, gvk: &Value) -> Operation {
     let mut body = operation(names, doc, id, "patch", gvk);
-    body.push("requestBody", request_body(PATCHES, PATCH_BODY, true));
-    body.push("responses", responses(&[("200", "OK"), ("201", "Created")], FORMS, object));
+    body.push("requestBody", request_body(names.patches(), PATCH_BODY, true));
+    let codes: &[_] = if names.is_custom { &[("200", "OK")] } else { &[("200", "OK"), ("201", "Created")] };
+    body.push("responses", responses(codes, names.forms(), object));
     Operation { method: "patch", parameters: [place, PATCH].concat(), body }
 }
 
@@ -381,7 +416,8 @@ pub fn responses(codes: &[(&str, &str)], forms: &[&str], definition: &str) -> Ob
     answers(codes, forms, &reference(definition))
 }
 
-fn text_responses(forms: &[&str]) -> Object {
+/// Answers that are a text.
+pub fn text_responses(forms: &[&str]) -> Object {
     answers(&[("200", "OK")], forms, &crate::schemas::plain("string", None))
 }
 
@@ -430,7 +466,8 @@ fn names(resource: &Resource, title: &str) -> Names {
         None => resource.list_kind.to_string(),
     };
     let (id, tag) = identifiers(title, &resource.version);
-    Names { id, tag, object, list, gvk: gvk(&resource.group, &resource.version, &resource.kind) }
+    let gvk = gvk(&resource.group, &resource.version, &resource.kind);
+    Names { id, tag, object, list, gvk, is_custom: resource.is_custom() }
 }
 
 /// `AppsV1` and `apps_v1`, from the group's title (see [`title`]) and version.

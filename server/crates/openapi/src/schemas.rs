@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use apiwright_json::{Object, Value, decode};
+use apiwright_registry::typed::Types;
 use apiwright_schema::{Field, List, ListKind, Map, Node, Shape, Struct};
 
 const TIME: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Time";
@@ -14,36 +15,48 @@ const RAW_EXTENSION: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
 const FIELDS_V1: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1";
 
 /// The schemas of a document, by definition name.
-#[derive(Default)]
-pub struct Schemas(BTreeMap<String, Value>);
+pub struct Schemas {
+    types: Types,
+    all: BTreeMap<String, Value>,
+}
 
 impl Schemas {
+    /// None yet; `types` knows what values mean that have no table.
+    pub fn new(types: Types) -> Self {
+        Self { types, all: BTreeMap::new() }
+    }
+
     /// Adds a type and every type that it refers to.
     pub fn add(&mut self, ty: &Struct) {
-        if ty.name.is_empty() || self.0.contains_key(&*ty.name) {
+        if ty.name.is_empty() || self.all.contains_key(&*ty.name) {
             return;
         }
         // The name is taken first: types may refer to themselves.
-        self.0.insert(ty.name.to_string(), Value::Null);
+        self.all.insert(ty.name.to_string(), Value::Null);
         let schema = self.structure(ty);
-        self.0.insert(ty.name.to_string(), schema);
+        self.all.insert(ty.name.to_string(), schema);
+    }
+
+    /// Adds a value that no table has, with what it means.
+    pub fn value(&mut self, name: &str, schema: Value) {
+        self.special(name, schema);
     }
 
     /// Adds a definition that no table has.
     pub fn put(&mut self, name: &str, schema: Value) {
-        self.0.insert(name.to_owned(), schema);
+        self.all.insert(name.to_owned(), schema);
     }
 
     /// Says of which kinds a definition is the type.
     pub fn mark_kinds(&mut self, name: &str, kinds: Vec<Value>) {
-        if let Some(Value::Object(schema)) = self.0.get_mut(name) {
+        if let Some(Value::Object(schema)) = self.all.get_mut(name) {
             schema.insert("x-kubernetes-group-version-kind", kinds);
         }
     }
 
     /// `components.schemas`.
     pub fn into_value(self) -> Value {
-        Value::Object(self.0.into_iter().collect())
+        Value::Object(self.all.into_iter().collect())
     }
 
     fn structure(&mut self, ty: &Struct) -> Value {
@@ -118,7 +131,7 @@ impl Schemas {
                 self.special(INT_OR_STRING, one_of(&["integer", "string"], Some("int-or-string")))
             }
             Shape::Any(name) if name.is_empty() => Value::Object(Object::new()),
-            Shape::Any(name) => self.special(name, Value::Object(Object::new())),
+            Shape::Any(name) => self.special(name, any_of(name)),
             Shape::RawObject => self.special(RAW_EXTENSION, plain("object", None)),
             Shape::FieldsV1 => self.special(FIELDS_V1, plain("object", None)),
             Shape::List(list) => self.list(list, false),
@@ -160,7 +173,16 @@ impl Schemas {
 
     /// A definition that every document has that refers to it.
     fn special(&mut self, name: &str, schema: Value) -> Value {
-        self.0.entry(name.to_owned()).or_insert(schema);
+        if !self.all.contains_key(name) {
+            let mut described = Object::new();
+            if let Some(value) = (self.types)(name) {
+                describe(&mut described, &value.doc);
+            }
+            for (word, value) in schema.as_object().into_iter().flat_map(Object::iter) {
+                described.push(word.clone(), value.clone());
+            }
+            self.all.insert(name.to_owned(), described.into());
+        }
         reference(name)
     }
 }
@@ -187,6 +209,14 @@ fn one_of(kinds: &[&str], format: Option<&str>) -> Value {
     }
     schema.push("oneOf", kinds.iter().map(|kind| plain(kind, None)).collect::<Vec<_>>());
     schema.into()
+}
+
+/// What a value of any shape is, where its name tells: a schema that is said as such is one.
+fn any_of(name: &str) -> Value {
+    Value::Object(match name.rsplit('.').next() {
+        Some("JSONSchemaProps") => Object::from_iter([("type", "object")]),
+        _ => Object::new(),
+    })
 }
 
 fn describe(schema: &mut Object, doc: &str) {

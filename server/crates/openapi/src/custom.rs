@@ -1,0 +1,121 @@
+//! The schemas of custom resources, as their definitions have them, made complete: every object says what it
+//! is, also where one is within another.
+
+use apiwright_json::{Object, Value};
+use apiwright_registry::typed::Types;
+
+use crate::schemas::{plain, reference};
+
+const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
+/// Whose members are described as those of every object.
+const ANY_OBJECT: &str = "io.k8s.api.core.v1.ConfigMap";
+const EMBEDDED: &str = "x-kubernetes-embedded-resource";
+const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
+
+/// The schema of a kind.
+pub fn schema(written: &Value, types: &Types) -> Value {
+    let mut schema = complete(written, types);
+    if let Some(schema) = schema.as_object_mut() {
+        schema.entry("type", || "object".into());
+        let properties = schema.object("properties");
+        for (name, property) in identity(types) {
+            properties.insert(name, property);
+        }
+        properties.sort();
+    }
+    schema
+}
+
+/// The description of a list's member, or of an object's.
+pub fn doc_of(types: &Types, definition: &str, member: &str) -> String {
+    let doc = types(definition).and_then(|ty| ty.field(member).map(|field| field.doc.to_string()));
+    doc.unwrap_or_default()
+}
+
+/// `apiVersion`, `kind` and `metadata`.
+pub fn identity(types: &Types) -> [(&'static str, Value); 3] {
+    let described = |member: &'static str, schema: Value| {
+        let mut property = Object::new();
+        let doc = doc_of(types, ANY_OBJECT, member);
+        if !doc.is_empty() {
+            property.push("description", doc);
+        }
+        for (name, value) in schema.as_object().into_iter().flat_map(Object::iter) {
+            property.push(name.clone(), value.clone());
+        }
+        (member, property.into())
+    };
+    let metadata = Object::from_iter([("allOf", vec![reference(&format!("{META}.ObjectMeta"))])]);
+    [
+        described("apiVersion", plain("string", None)),
+        described("kind", plain("string", None)),
+        described("metadata", metadata.into()),
+    ]
+}
+
+fn complete(written: &Value, types: &Types) -> Value {
+    let Some(written) = written.as_object() else { return written.clone() };
+    let mut schema = Object::new();
+    for (word, value) in written.iter() {
+        let value = match (word.as_str(), value) {
+            ("properties", Value::Object(members)) => {
+                let members = members.iter().map(|(name, member)| (name.clone(), complete(member, types)));
+                members.collect::<Object>().into()
+            }
+            ("items" | "additionalProperties" | "not", Value::Object(_)) => complete(value, types),
+            ("allOf" | "anyOf" | "oneOf", Value::Array(all)) => {
+                all.iter().map(|one| complete(one, types)).collect::<Vec<_>>().into()
+            }
+            _ => value.clone(),
+        };
+        schema.push(word.clone(), value);
+    }
+    let is_true = |word: &str| written.get(word).and_then(Value::as_bool) == Some(true);
+    if is_true(INT_OR_STRING) && !schema.contains_key("anyOf") {
+        schema.push("anyOf", vec![plain("integer", None), plain("string", None)]);
+    }
+    if is_true(EMBEDDED) {
+        let required = schema.entry("required", || Vec::<Value>::new().into());
+        if let Some(required) = required.as_array_mut() {
+            for member in ["kind", "apiVersion"].map(Value::from) {
+                if !required.contains(&member) {
+                    required.push(member);
+                }
+            }
+        }
+        let properties = schema.object("properties");
+        for (name, property) in identity(types) {
+            if name == "metadata" || !properties.contains_key(name) {
+                properties.insert(name, property);
+            }
+        }
+    }
+    schema.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn objects_say_what_they_are() {
+        let types: Types = Arc::new(|_| None);
+        let written = r#"{"type":"object","properties":{"size":{"x-kubernetes-int-or-string":true},
+            "inner":{"type":"object","x-kubernetes-embedded-resource":true}}}"#;
+        let schema = schema(&apiwright_json::decode(written.as_bytes()).expect("JSON").0, &types);
+        let names: Vec<&str> = schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flat_map(Object::keys)
+            .map(apiwright_json::Str::as_str)
+            .collect();
+        assert_eq!(names, ["apiVersion", "inner", "kind", "metadata", "size"]);
+        let inner = schema.at(&["properties", "inner"]).expect("the object within");
+        assert_eq!(inner.get("required"), Some(&vec!["kind".into(), "apiVersion".into()].into()));
+        assert!(inner.at(&["properties", "metadata", "allOf"]).is_some());
+        assert!(schema.at(&["properties", "size", "anyOf"]).is_some());
+    }
+}
