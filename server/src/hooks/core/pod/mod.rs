@@ -211,7 +211,11 @@ mod tests {
             let text =
                 format!(r#"{{"spec":{spec},"status":{{"phase":"Running","conditions":[{{"type":"a"}}]}}}}"#);
             let (mut pod, _) = apiwright_json::decode(text.as_bytes()).expect("JSON");
-            let context = WriteContext { subresource: "", user: "", dry_run: false };
+            let context = WriteContext {
+                subresource: "",
+                user: &apiwright_registry::Writer::default(),
+                dry_run: false,
+            };
             Pod.prepare_create(context, &mut pod);
             assert_eq!(pod.text_at(&["status", "phase"]), "Pending");
             let conditions = cells::items(&pod, &["status", "conditions"]);
