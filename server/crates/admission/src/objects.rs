@@ -8,7 +8,8 @@ use apiwright_meta::status::{Reason, Result};
 use apiwright_registry::{Freshness, ObjectFacts, Paging, Selection, Store};
 use apiwright_storage::Entry;
 
-/// The objects of a cluster, by resource. Reads are of the newest revision.
+/// The objects of a cluster, by resource. Reads are of what is at hand; what is not, is looked for in the
+/// newest revision.
 #[derive(Clone, Default)]
 pub struct Objects {
     /// By group, then plural.
@@ -50,7 +51,11 @@ impl Objects {
         name: &str,
     ) -> Result<Option<Stored<'_>>> {
         let Some(store) = self.store(group, plural) else { return Ok(None) };
-        match store.get(namespace, name, Freshness::Latest).await {
+        let mut found = store.get(namespace, name, Freshness::Any).await;
+        if found.as_ref().is_err_and(|status| status.reason == Some(Reason::NotFound)) {
+            found = store.get(namespace, name, Freshness::Latest).await;
+        }
+        match found {
             Ok(entry) => Ok(Some(Stored { entry, store })),
             Err(status) if matches!(status.reason, Some(Reason::NotFound | Reason::BadRequest)) => Ok(None),
             Err(status) => Err(status),
@@ -75,7 +80,7 @@ impl Objects {
     pub async fn list(&self, group: &str, plural: &str, namespace: &str) -> Result<Vec<Value>> {
         let Some(store) = self.store(group, plural) else { return Ok(Vec::new()) };
         let selection = Selection { namespace: namespace.into(), ..Selection::default() };
-        let page = store.list(&selection, Freshness::Latest, &Paging::default()).await?;
+        let page = store.list(&selection, Freshness::Any, &Paging::default()).await?;
         page.entries.iter().map(|entry| store.decode(entry)).collect()
     }
 }

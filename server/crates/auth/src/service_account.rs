@@ -164,10 +164,18 @@ impl ServiceAccounts {
         Ok(Some(Known { user: Arc::new(authenticated(user(&claims))), audiences: matching }))
     }
 
-    /// Whether an object is there, is the one that was meant, and is not about to go.
+    /// Whether an object is there, is the one that was meant, and is not about to go. What is at hand
+    /// may not be there yet.
     async fn check(&self, key: &str, bound: &Bound, now: i64) -> Result<(), String> {
+        match self.check_at(At::NotOlderThan(0), key, bound, now).await {
+            Ok(()) => Ok(()),
+            Err(_) => self.check_at(At::Latest, key, bound, now).await,
+        }
+    }
+
+    async fn check_at(&self, at: At, key: &str, bound: &Bound, now: i64) -> Result<(), String> {
         let key = format!("/registry/{key}");
-        let (_, entry) = self.storage.get(&key, At::Latest).await.map_err(|why| why.to_string())?;
+        let (_, entry) = self.storage.get(&key, at).await.map_err(|why| why.to_string())?;
         let Some(entry) = entry else { return Err(format!("{key} of the token is not there")) };
         let (object, _) = decode(&entry.value).map_err(|why| why.message)?;
         if object.text_at(&["metadata", "uid"]) != bound.uid {

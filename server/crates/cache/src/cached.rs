@@ -3,7 +3,8 @@
 //! Position: between the registry and an engine that is far away. Reads of the newest revision ask
 //! the engine only how far it has come, then wait until the memory has come as far; reads of the past
 //! and watches are served from the window. Where the memory does not get there in time or does not
-//! reach back far enough, the engine is read. Writes go to the engine.
+//! reach back far enough, the engine is read. Writes go to the engine, and are answered once the memory
+//! has them, so that a writer finds its own writes in whatever it reads here.
 //! Invariant: nothing is served that the engine has not told, and a read sees every write that was
 //! acknowledged before it, whoever wrote.
 
@@ -23,6 +24,9 @@ use crate::follow::Follower;
 use crate::memory::Memory;
 use crate::newest::Newest;
 use crate::snapshot::Snapshot;
+
+/// How long a writer waits for the memory to show what it wrote.
+const OWN_PATIENCE: Duration = Duration::from_millis(250);
 
 /// What an operator may tune of a cache.
 #[derive(Clone, Debug)]
@@ -105,20 +109,20 @@ impl Cached {
     }
 
     /// Waits until the memory has come as far as a revision; gives whether it has.
-    async fn reaches(&self, revision: Revision) -> bool {
+    async fn reaches(&self, revision: Revision, patience: Duration) -> bool {
         if self.memory.newest().revision >= revision {
             return true;
         }
         let mut progress = self.progress.subscribe();
         let there = progress.wait_for(|progress| progress.revision >= revision || progress.is_stalled);
-        let result = tokio::time::timeout(self.patience, there).await;
+        let result = tokio::time::timeout(patience, there).await;
         result.is_ok_and(|progress| progress.is_ok_and(|progress| progress.revision >= revision))
     }
 
     /// As [`Cached::reaches`], for a revision that the engine has: where the memory does not get
     /// there in time, others need not wait until it moves again.
     async fn follows_to(&self, revision: Revision) -> bool {
-        let there = self.reaches(revision).await;
+        let there = self.reaches(revision, self.patience).await;
         if !there {
             self.progress.send_if_modified(|progress| {
                 let changes = progress.revision < revision && !progress.is_stalled;
@@ -139,7 +143,7 @@ impl Cached {
         self.memory.check()?;
         let there = match at {
             At::Latest => self.follows_to(self.newest.ask().await?).await,
-            At::NotOlderThan(revision) => self.reaches(revision).await,
+            At::NotOlderThan(revision) => self.reaches(revision, self.patience).await,
             At::Revision(requested) if requested > self.memory.newest().revision => {
                 let newest = self.newest.ask().await?;
                 if requested > newest {
@@ -200,7 +204,19 @@ impl Storage for Cached {
     }
 
     fn commit(&self, key: Key, expect: Expect, change: Change) -> BoxFuture<'_, Result<Outcome>> {
-        self.engine.commit(key, expect, change)
+        Box::pin(async move {
+            let name = self.covers(&key).then(|| key.clone());
+            let mut outcome = self.engine.commit(key, expect, change).await;
+            if let (Some(name), Ok(Outcome::Done { revision, entry })) = (name, &mut outcome)
+                // It is on its way here already.
+                && self.reaches(*revision, OWN_PATIENCE).await
+                && let Some(kept) = self.memory.newest().map.get(&*name)
+                && kept.mod_revision == entry.mod_revision
+            {
+                *entry = kept.clone();
+            }
+            outcome
+        })
     }
 
     fn watch<'a>(&'a self, prefix: &'a str, after: Revision) -> BoxFuture<'a, Result<Watch>> {

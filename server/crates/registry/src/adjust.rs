@@ -8,8 +8,10 @@ use std::sync::Arc;
 use apiwright_json::Value;
 use apiwright_meta::Status;
 use apiwright_meta::status::Result;
-use apiwright_storage::{At, Entry, Expect, Outcome};
+use apiwright_storage::{Entry, Expect, Outcome};
+use bytes::Bytes;
 
+use crate::at_hand::AtHand;
 use crate::store::Store;
 
 impl Store {
@@ -25,22 +27,40 @@ impl Store {
         change: &mut (dyn FnMut(&mut Value) -> Result<()> + Send),
     ) -> Result<Arc<Entry>> {
         let key = self.key(namespace, name)?;
-        let read = self.storage.get(&key, At::Latest).await;
-        let (_, mut current) = read.map_err(|error| self.storage_error(error, "update"))?;
+        let mut found = self.at_hand(&key, "update").await?;
         loop {
-            let entry = current.ok_or_else(|| Status::not_found(&self.resource.group_resource(), name))?;
-            let mut object = self.decode(&entry)?;
-            change(&mut object)?;
-            let value = self.encode(&object)?;
-            if dry_run || value == entry.value {
-                return Ok(entry);
-            }
-            let expect = Expect::Revision(entry.mod_revision);
-            let outcome = self.storage.commit(Arc::clone(&key), expect, self.put(value)).await;
-            match outcome.map_err(|error| self.storage_error(error, "update"))? {
-                Outcome::Done { entry, .. } => return Ok(entry),
-                Outcome::Mismatch { current: now, .. } => current = now,
+            let end = match self.adjusted(&found, name, change) {
+                Ok((entry, value)) if dry_run || value == entry.value => Ok(entry),
+                Ok((entry, value)) => {
+                    let expect = Expect::Revision(entry.mod_revision);
+                    let outcome = self.storage.commit(Arc::clone(&key), expect, self.put(value)).await;
+                    match outcome.map_err(|error| self.storage_error(error, "update"))? {
+                        Outcome::Done { entry, .. } => return Ok(entry),
+                        Outcome::Mismatch { current, .. } => found = AtHand::current(current),
+                    }
+                    continue;
+                }
+                Err(status) => Err(status),
+            };
+            match self.newer(&key, &found, "update").await? {
+                Some(newer) => found = newer,
+                None => return end,
             }
         }
+    }
+
+    /// An entry, and what it is to be replaced by.
+    fn adjusted(
+        &self,
+        found: &AtHand,
+        name: &str,
+        change: &mut (dyn FnMut(&mut Value) -> Result<()> + Send),
+    ) -> Result<(Arc<Entry>, Bytes)> {
+        let entry = found.entry.clone();
+        let entry = entry.ok_or_else(|| Status::not_found(&self.resource.group_resource(), name))?;
+        let mut object = self.decode(&entry)?;
+        change(&mut object)?;
+        let value = self.encode(&object)?;
+        Ok((entry, value))
     }
 }

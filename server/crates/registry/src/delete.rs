@@ -6,8 +6,9 @@ use apiwright_json::Value;
 use apiwright_meta::status::Result;
 use apiwright_meta::time::Time;
 use apiwright_meta::{Status, object};
-use apiwright_storage::{Annex, At, Entry, Expect, Key, Outcome, Revision};
+use apiwright_storage::{Annex, Entry, Expect, Key, Outcome, Revision};
 
+use crate::at_hand::AtHand;
 use crate::deletion::{self, Begin};
 use crate::hooks::DeletionStep;
 use crate::store::{Check, DeleteOptions, Deleted, Store, WriteOptions};
@@ -29,12 +30,28 @@ impl Store {
         let key = self.key(namespace, name)?;
         let deletion = Deletion { store: self, write, name, key: &key, check };
         let mut options = options.clone();
-        let mut current = deletion.read().await?;
+        let mut found = self.at_hand(&key, "delete").await?;
         loop {
-            let entry = current.ok_or_else(|| Status::not_found(&self.resource.group_resource(), name))?;
-            match deletion.round(entry, &mut options).await? {
-                Round::Done(deleted) => return Ok(deleted),
-                Round::Again(now) => current = now,
+            let round = match &found.entry {
+                Some(entry) => deletion.round(Arc::clone(entry), &mut options).await,
+                None => Err(Status::not_found(&self.resource.group_resource(), name)),
+            };
+            let end = match round {
+                Ok(Round::Done(deleted)) if deleted.entry().mod_revision != found.revision() => {
+                    return Ok(deleted);
+                }
+                Ok(Round::Failed(status)) => return Err(status),
+                Ok(Round::Again(now)) => {
+                    found = AtHand::current(now);
+                    continue;
+                }
+                // Nothing was written: it waits already, or this is a dry run.
+                Ok(Round::Done(deleted)) => Ok(deleted),
+                Err(status) => Err(status),
+            };
+            match self.newer(&key, &found, "delete").await? {
+                Some(newer) => found = newer,
+                None => return end,
             }
         }
     }
@@ -43,6 +60,8 @@ impl Store {
 /// What one round of a deletion came to.
 enum Round {
     Done(Deleted),
+    /// Storage failed; what became of the write may be unknown.
+    Failed(Box<Status>),
     /// Somebody else was faster; this is there now.
     Again(Option<Arc<Entry>>),
 }
@@ -50,6 +69,7 @@ enum Round {
 /// What storing a mark came to.
 enum Marked {
     Stored(Arc<Entry>),
+    Failed(Box<Status>),
     Again(Option<Arc<Entry>>),
 }
 
@@ -63,12 +83,6 @@ struct Deletion<'a> {
 }
 
 impl Deletion<'_> {
-    async fn read(&self) -> Result<Option<Arc<Entry>>> {
-        let read = self.store.storage.get(self.key, At::Latest).await;
-        let (_, current) = read.map_err(|error| self.store.storage_error(error, "delete"))?;
-        Ok(current)
-    }
-
     async fn round(&self, entry: Arc<Entry>, options: &mut DeleteOptions) -> Result<Round> {
         let store = self.store;
         let hooks = &*store.resource.hooks;
@@ -108,6 +122,7 @@ impl Deletion<'_> {
         }
         let entry = match self.store_mark(&entry, &old, &object).await? {
             Marked::Stored(entry) => entry,
+            Marked::Failed(status) => return Ok(Round::Failed(status)),
             Marked::Again(now) => return Ok(Round::Again(now)),
         };
         if held || matches!(begin, Begin::Graceful(seconds) if seconds > 0) {
@@ -134,10 +149,11 @@ impl Deletion<'_> {
             return Ok(Round::Done(Deleted::Gone(entry)));
         }
         let outcome = self.store.commit_deletion(Arc::clone(self.key), &entry, old).await;
-        match outcome.map_err(|error| self.store.storage_error(error, "delete"))? {
-            Outcome::Done { revision, .. } => Ok(Round::Done(Deleted::Gone(at_revision(&entry, revision)))),
-            Outcome::Mismatch { current, .. } => Ok(Round::Again(current)),
-        }
+        Ok(match outcome {
+            Ok(Outcome::Done { revision, .. }) => Round::Done(Deleted::Gone(at_revision(&entry, revision))),
+            Ok(Outcome::Mismatch { current, .. }) => Round::Again(current),
+            Err(error) => Round::Failed(self.store.storage_error(error, "delete")),
+        })
     }
 
     /// Stores what a hook made of an object that is to wait (a namespace that is to be emptied).
@@ -159,6 +175,7 @@ impl Deletion<'_> {
         }
         Ok(match self.store_mark(entry, old, &object).await? {
             Marked::Stored(entry) => Round::Done(Deleted::Marked(entry)),
+            Marked::Failed(status) => Round::Failed(status),
             Marked::Again(now) => Round::Again(now),
         })
     }
@@ -190,9 +207,10 @@ impl Deletion<'_> {
         }
         let expect = Expect::Revision(entry.mod_revision);
         let outcome = self.store.storage.commit(Arc::clone(self.key), expect, self.store.put(value)).await;
-        Ok(match outcome.map_err(|error| self.store.storage_error(error, "update"))? {
-            Outcome::Done { entry, .. } => Marked::Stored(entry),
-            Outcome::Mismatch { current, .. } => Marked::Again(current),
+        Ok(match outcome {
+            Ok(Outcome::Done { entry, .. }) => Marked::Stored(entry),
+            Ok(Outcome::Mismatch { current, .. }) => Marked::Again(current),
+            Err(error) => Marked::Failed(self.store.storage_error(error, "update")),
         })
     }
 }

@@ -4,6 +4,7 @@
 //! Invariant: no object leaves without a resourceVersion, none is stored with one.
 
 mod adjust;
+mod at_hand;
 pub mod catalogue;
 mod codec;
 mod convert;

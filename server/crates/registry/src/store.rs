@@ -216,3 +216,12 @@ pub enum Deleted {
     /// It is marked, and goes when its finalizers or its grace period have.
     Marked(Arc<Entry>),
 }
+
+impl Deleted {
+    /// The object, gone or marked.
+    pub fn entry(&self) -> &Arc<Entry> {
+        match self {
+            Self::Gone(entry) | Self::Marked(entry) => entry,
+        }
+    }
+}

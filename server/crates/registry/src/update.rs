@@ -1,4 +1,4 @@
-//! Updating an object: read, transform, check, compare and swap, again where the race was lost.
+//! Updating an object: transform what is at hand, check, compare and swap, again where the race was lost.
 
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ use apiwright_meta::{ErrorList, GroupKind, Path, Status, object};
 use apiwright_storage::{Annex, At, Entry, Expect, Key, Outcome};
 use bytes::Bytes;
 
+use crate::at_hand::AtHand;
 use crate::metadata;
 use crate::reserve::{Fate, or_fail, settle};
 use crate::store::{Check, Store, Transform, WriteOptions, Written};
@@ -19,6 +20,10 @@ const MODIFIED: &str =
 /// What one round of an update came to.
 enum Round {
     Done(Written),
+    /// Nothing was written: no change, or a dry run.
+    Unchanged(Written),
+    /// Storage failed; what became of the write may be unknown.
+    Failed(Box<Status>),
     /// Somebody else was faster; this is there now.
     Again(Option<Arc<Entry>>),
 }
@@ -38,23 +43,41 @@ impl Store {
         check: &dyn Check,
     ) -> Result<Written> {
         let key = self.key(namespace, name)?;
-        let read = self.storage.get(&key, At::Latest).await;
-        let (_, mut current) = read.map_err(|error| self.storage_error(error, "update"))?;
-        let may_create = write.allow_create || self.resource.strategy.create_on_update;
+        let mut found = self.at_hand(&key, "update").await?;
         loop {
-            if current.is_none() && !may_create {
-                return Err(Status::not_found(&self.resource.group_resource(), name));
-            }
-            self.check_uid(&key, name, transform.uid(), current.as_deref())?;
             let request = Request { write, namespace, name, key: &key };
-            let round = match current {
-                None => self.create_by_update(request, transform, check).await?,
-                Some(entry) => self.replace(request, &entry, transform, check).await?,
+            let end = match self.round(request, found.entry.as_ref(), transform, check).await {
+                Ok(Round::Done(written)) => return Ok(written),
+                Ok(Round::Failed(status)) => return Err(status),
+                Ok(Round::Again(now)) => {
+                    found = AtHand::current(now);
+                    continue;
+                }
+                Ok(Round::Unchanged(written)) => Ok(written),
+                Err(status) => Err(status),
             };
-            match round {
-                Round::Done(written) => return Ok(written),
-                Round::Again(now) => current = now,
+            match self.newer(&key, &found, "update").await? {
+                Some(newer) => found = newer,
+                None => return end,
             }
+        }
+    }
+
+    async fn round(
+        &self,
+        request: Request<'_>,
+        current: Option<&Arc<Entry>>,
+        transform: &mut dyn Transform,
+        check: &dyn Check,
+    ) -> Result<Round> {
+        let may_create = request.write.allow_create || self.resource.strategy.create_on_update;
+        if current.is_none() && !may_create {
+            return Err(Status::not_found(&self.resource.group_resource(), request.name));
+        }
+        self.check_uid(request.key, request.name, transform.uid(), current.map(|entry| &**entry))?;
+        match current {
+            None => self.create_by_update(request, transform, check).await,
+            Some(entry) => self.replace(request, entry, transform, check).await,
         }
     }
 
@@ -70,9 +93,10 @@ impl Store {
         let ready = self.ready_to_create(request.write, request.namespace, &mut object, check).await;
         let warnings = or_fail(ready, &mut reservation).await?;
         let value = self.encode(&object)?;
-        Ok(match self.put_new(request.write, Arc::clone(request.key), value, reservation).await? {
-            Ok(entry) => Round::Done(Written { entry, created: true, warnings }),
-            Err(current) => Round::Again(current),
+        Ok(match self.put_new(request.write, Arc::clone(request.key), value, reservation).await {
+            Ok(Ok(entry)) => Round::Done(Written { entry, created: true, warnings }),
+            Ok(Err(current)) => Round::Again(current),
+            Err(status) => Round::Failed(status),
         })
     }
 
@@ -92,34 +116,41 @@ impl Store {
         let ready = self.ready_to_replace(request, &mut object, &old, check).await;
         let warnings = or_fail(ready, &mut reservation).await?;
 
-        let done = |entry| Ok(Round::Done(Written { entry, created: false, warnings }));
+        let written = |entry| Written { entry, created: false, warnings };
         if self.vanishes(&object, &old) {
             let value = self.encode(&object)?;
-            let gone = self.delete_last(write, request.key, entry, &old).await?;
+            let gone = self.delete_last(write, request.key, entry, &old).await;
             settle(reservation, Fate::Failed).await;
-            return if gone { done(in_place_of(entry, value)) } else { self.again(request.key).await };
+            let gone_as = written(in_place_of(entry, value));
+            return match gone {
+                Ok(true) if write.dry_run => Ok(Round::Unchanged(gone_as)),
+                Ok(true) => Ok(Round::Done(gone_as)),
+                Ok(false) => self.again(request.key).await,
+                Err(status) => Ok(Round::Failed(status)),
+            };
         }
         // Equal trees may differ in the order of their members, which nobody sees.
         if object == old {
             settle(reservation, Fate::Kept).await;
-            return done(Arc::clone(entry));
+            return Ok(Round::Unchanged(written(Arc::clone(entry))));
         }
         let value = self.encode(&object)?;
         if value == entry.value {
             settle(reservation, Fate::Kept).await;
-            return done(Arc::clone(entry));
+            return Ok(Round::Unchanged(written(Arc::clone(entry))));
         }
         if write.dry_run {
             settle(reservation, Fate::Failed).await;
-            return done(in_place_of(entry, value));
+            return Ok(Round::Unchanged(written(in_place_of(entry, value))));
         }
         let expect = Expect::Revision(entry.mod_revision);
         let key = Arc::clone(request.key);
         let outcome = self.commit_reserved(key, expect, self.put(value), reservation).await;
-        match outcome.map_err(|error| self.storage_error(error, "update"))? {
-            Outcome::Done { entry, .. } => done(entry),
-            Outcome::Mismatch { current, .. } => Ok(Round::Again(current)),
-        }
+        Ok(match outcome {
+            Ok(Outcome::Done { entry, .. }) => Round::Done(written(entry)),
+            Ok(Outcome::Mismatch { current, .. }) => Round::Again(current),
+            Err(error) => Round::Failed(self.storage_error(error, "update")),
+        })
     }
 
     /// Prepares, checks and lets validating admission check what is to replace `old`; gives warnings.
