@@ -8,6 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use apiwright_audit::Audit;
 use apiwright_auth::service_account::{PublicKey, SigningKey};
 use apiwright_auth::{
     Authentication, Authority, Authorization, Mode, Rbac, RequestHeader, ServiceAccounts, TokenAuthenticator,
@@ -22,6 +23,7 @@ use apiwright_storage::Storage;
 use apiwright_storage_embedded::Lock;
 use apiwright_transport::{Certificates, KeyPair, Tls};
 
+use crate::audit;
 use crate::flags::Flags;
 use crate::flags::values::{AuthorizationMode, Switch};
 use crate::generated::CONTROLLERS;
@@ -52,6 +54,8 @@ pub struct Config {
     pub proxy_client: Arc<Identity>,
     /// Web pages that may call.
     pub cors: Option<Cors>,
+    /// What is noted of requests.
+    pub audit: Option<Arc<Audit>>,
     /// Nobody else uses the data directory while this is held.
     pub lock: Arc<Lock>,
 }
@@ -89,6 +93,7 @@ impl Config {
             .map_err(|error| format!("cannot use the serving certificate: {error}"))?;
         let proxy_client = Arc::new(proxy_client(&flags, &pki)?);
         select::check(&flags.controllers, CONTROLLERS).map_err(|why| format!("--controllers: {why}"))?;
+        let audit = audit::open(&flags)?;
         let cors = match flags.cors_allowed_origins.as_slice() {
             [] => None,
             origins => Some(Cors::new(origins).map_err(|why| format!("--cors-allowed-origins: {why}"))?),
@@ -103,6 +108,7 @@ impl Config {
             tls: Arc::new(tls),
             proxy_client,
             cors,
+            audit,
             pki,
             flags,
             lock: Arc::new(lock),

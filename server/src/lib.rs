@@ -1,6 +1,7 @@
 //! The apiwright server: library.
 
 pub mod acts;
+pub mod audit;
 pub mod bootstrap;
 pub mod chain;
 pub mod config;

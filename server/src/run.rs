@@ -165,6 +165,9 @@ pub async fn run(config: Config) -> Result<(), String> {
     announce(&config, address)?;
 
     serving.await.map_err(|error| format!("serving failed: {error}"))?;
+    if let Some(audit) = &config.audit {
+        audit.flush();
+    }
     info!("drained; closing the store");
     storage.close().await.map_err(|why| format!("cannot close the store: {why}"))?;
     info!("closed");
@@ -186,6 +189,7 @@ fn filters(
         fairness: config.flags.enable_priority_and_fairness,
         metrics,
         cors: config.cors.clone(),
+        audit: config.audit.clone(),
         request_timeout: config.flags.request_timeout,
         reads_in_flight_max: config.flags.max_requests_inflight,
         writes_in_flight_max: config.flags.max_mutating_requests_inflight,

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&str] = &[
     "transport",
     "filters",
+    "audit",
     "auth",
     "aggregator",
     "apiextensions",

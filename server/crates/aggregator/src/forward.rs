@@ -210,6 +210,7 @@ mod tests {
             audit_id: "an-id".into(),
             deadline: None,
             remote: Some(([10, 0, 0, 9], 1234).into()),
+            trail: None,
         }
     }
 

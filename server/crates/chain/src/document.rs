@@ -67,6 +67,7 @@ mod tests {
                 user: std::sync::Arc::default(),
                 audit_id: String::new(),
                 deadline: None,
+                trail: None,
                 remote: None,
             };
             let found = answer(&request, "/version", "application/json", Vec::new);

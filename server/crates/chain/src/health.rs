@@ -249,6 +249,7 @@ mod tests {
             user: Arc::default(),
             audit_id: String::new(),
             deadline: None,
+            trail: None,
             remote: None,
         }
     }

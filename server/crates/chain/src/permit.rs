@@ -34,9 +34,21 @@ impl Authorized<Request> {
     /// # Errors
     /// The request and why it was refused.
     pub async fn ask(request: Request, authorizer: &dyn Authorizer) -> Result<Self, (Box<Request>, String)> {
+        let note = |decision: &str, why: &str| {
+            if let Some(trail) = &request.trail {
+                trail.annotate("authorization.k8s.io/decision", decision);
+                trail.annotate("authorization.k8s.io/reason", why);
+            }
+        };
         match authorizer.authorize(&request.user, &request.info).await {
-            Decision::Allow(_) => Ok(Self(request)),
-            Decision::Deny(why) | Decision::NoOpinion(why) => Err((Box::new(request), why)),
+            Decision::Allow(why) => {
+                note("allow", why.as_deref().unwrap_or_default());
+                Ok(Self(request))
+            }
+            Decision::Deny(why) | Decision::NoOpinion(why) => {
+                note("forbid", &why);
+                Err((Box::new(request), why))
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::info::RequestInfo;
+use crate::trail::Trail;
 use crate::upload::Upload;
 use crate::user::User;
 
@@ -23,6 +24,8 @@ pub struct Request {
     pub deadline: Option<Instant>,
     /// Where it came from.
     pub remote: Option<std::net::SocketAddr>,
+    /// Where handlers note what an audit wants to know; `None` where none does.
+    pub trail: Option<Arc<Trail>>,
 }
 
 /// A request body: from the wire, or given by this process.

@@ -29,6 +29,10 @@ pub fn refusal(head: &Parts, status: &Status) -> Response {
     response
 }
 
+/// The Status that an answer is, for filters that look at it: an extension of the response.
+#[derive(Clone, Debug)]
+pub struct Answered(pub std::sync::Arc<Status>);
+
 /// A Status, of success or failure, with this HTTP code.
 pub fn status_in(form: Form, http_code: u16, status: &Status) -> Response {
     let body = match form.media {
@@ -36,6 +40,7 @@ pub fn status_in(form: Form, http_code: u16, status: &Status) -> Response {
         Media::Protobuf => proto::status(status),
     };
     let mut response = bytes(http_code, form.media.mime(), body);
+    response.extensions_mut().insert(Answered(std::sync::Arc::new(status.clone())));
     let delay = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
     if delay > 0 {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(delay));

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use apiwright_chain::request::RequestBody;
 use apiwright_chain::respond::Warnings;
-use apiwright_chain::{Query, Request, RequestInfo, User};
+use apiwright_chain::{Query, Request, RequestInfo, Trail, User};
 use apiwright_registry::Writer;
 use http::header::USER_AGENT;
 use http::request::Parts;
@@ -24,6 +24,8 @@ pub struct Call {
     pub audit_id: String,
     /// When it must be answered.
     pub deadline: Option<Instant>,
+    /// Where notes for an audit go.
+    pub trail: Option<Arc<Trail>>,
     /// Texts for Warning headers, whatever the answer.
     pub warnings: Warnings,
 }
@@ -39,6 +41,7 @@ impl Call {
             user: request.user,
             audit_id: request.audit_id,
             deadline: request.deadline,
+            trail: request.trail,
             warnings: Warnings::default(),
         };
         (call, request.body)

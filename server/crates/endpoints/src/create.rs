@@ -33,6 +33,9 @@ pub(crate) async fn create(call: &Call, body: RequestBody, target: Target<'_>) -
     let wanted = Wanted::of(target)?;
     let body = Body { media, bytes: &bytes };
     let mut object = decode::object(wanted, body, options.field_validation(), &call.warnings)?;
+    if let Some(trail) = &call.trail {
+        trail.request_object(&object);
+    }
     wipe_system_fields(&mut object);
     check_namespace(call, target, &mut object)?;
     owners::dedup(&mut object, Moment::Received, &call.warnings);

@@ -62,6 +62,9 @@ pub(crate) async fn read_options(
         let media = negotiate::input(&call.head)?;
         DeleteOptions::from_body(media, &bytes, target.server.shared.catalogue)?
     };
+    if let Some(trail) = call.trail.as_ref().filter(|_| !bytes.is_empty()) {
+        trail.request_object(&options.to_value());
+    }
     if options.to_registry().propagation.is_none() {
         call.warnings.extend(target.resource().hooks.deletion_warning().map(str::to_owned));
     }

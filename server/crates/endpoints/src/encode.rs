@@ -11,7 +11,8 @@ mod writer;
 
 use std::sync::Arc;
 
-use apiwright_chain::{Form, Media, Piece, Response, Rope, respond};
+use apiwright_chain::trail::Depth;
+use apiwright_chain::{Form, Media, Piece, Response, Rope, Trail, respond};
 use apiwright_json::{Indenter, Value};
 use apiwright_meta::Status;
 use apiwright_meta::status::Result;
@@ -42,6 +43,14 @@ pub(crate) fn object(
     writer.check(ConvertTo::PartialObjectMetadataList)?;
     let mut out = Rope::default();
     writer.write_single(entry, entry.mod_revision, true, &mut out)?;
+    if let Some(trail) = wanting(call, output) {
+        let form = Form { media: Media::Json, pretty: false };
+        let mut json = Rope::default();
+        let plain = Writer::new(call, target, Output { form, ..output })?;
+        plain.write_single(entry, entry.mod_revision, true, &mut json)?;
+        let mut piece = Piece::from(json);
+        trail.response_object(|| piece.copy_to_bytes(piece.remaining()));
+    }
     if output.form.media == Media::Protobuf {
         return Ok(finish(call, code, output.form, out.into()));
     }
@@ -57,6 +66,9 @@ pub(crate) fn value(
     code: u16,
     value: &Value,
 ) -> Result<Response> {
+    if let Some(trail) = wanting(call, output) {
+        trail.response_object(|| json_line(value).into());
+    }
     let out = match (output.convert, output.form.media) {
         (None, Media::Protobuf) => protobuf::known(target.server.shared.catalogue, value)?,
         (None, _) => json_line(value),
@@ -77,6 +89,12 @@ pub(crate) fn value(
 /// Answers with a list, in pieces where it is long.
 pub(crate) fn list(call: &Call, target: Target<'_>, output: Output, page: ListPage) -> Result<Response> {
     list::answer(call, target, output, page)
+}
+
+/// Where an answer is to be noted that cannot be read from the wire: one that is no JSON.
+fn wanting(call: &Call, output: Output) -> Option<&Trail> {
+    let wanted = call.trail.as_deref().filter(|trail| trail.depth >= Depth::RequestResponse);
+    wanted.filter(|_| output.form.media != Media::Json)
 }
 
 fn json_line(value: &Value) -> Vec<u8> {

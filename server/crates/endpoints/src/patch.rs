@@ -61,6 +61,9 @@ pub(crate) async fn read(
     patch_type: &'static str,
 ) -> Result<(WriteOptions, Change)> {
     let body = body::read(body, target.server.shared.body_bytes_max).await?;
+    if let Some(trail) = &call.trail {
+        trail.request_patch(&body);
+    }
     if let Some(format) = format_of(patch_type) {
         let options = WriteOptions::read(WriteKind::Patch, &call.query)?;
         return Ok((options, Change::Patch(format, body)));

@@ -198,6 +198,7 @@ impl TestServer {
             user: Arc::new(User { name: user.into(), ..User::default() }),
             audit_id: String::new(),
             deadline: None,
+            trail: None,
             remote: None,
         };
         let Ok(permit) = Authorized::ask(request, &Everybody).await else { unreachable!("everybody may") };

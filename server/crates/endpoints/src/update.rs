@@ -55,6 +55,9 @@ pub(crate) async fn read(
     let media = negotiate::input(&call.head)?;
     let body = Body { media, bytes: &bytes };
     let mut object = decode::object(wanted, body, options.field_validation(), &call.warnings)?;
+    if let Some(trail) = &call.trail {
+        trail.request_object(&object);
+    }
     check_namespace(call, target, &mut object)?;
     check_name(call, &object)?;
     owners::dedup(&mut object, Moment::Received, &call.warnings);

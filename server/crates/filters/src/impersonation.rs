@@ -47,7 +47,11 @@ impl Impersonation {
                     impersonated = user.name,
                     "impersonating"
                 );
-                request.user = Arc::new(user);
+                let user = Arc::new(user);
+                if let Some(trail) = &request.trail {
+                    trail.impersonated(Arc::clone(&user), None);
+                }
+                request.user = user;
                 Ok(())
             }
             Err(status) => refuse(request, &status),
@@ -138,6 +142,7 @@ mod tests {
             user: Arc::new(User { name: "alice".into(), ..User::default() }),
             audit_id: String::new(),
             deadline: None,
+            trail: None,
             remote: None,
         }
     }

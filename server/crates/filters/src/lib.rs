@@ -6,6 +6,7 @@
 //! carries its Audit-ID; nothing unauthorized gets behind the last filter.
 
 mod access_log;
+mod audit;
 mod audit_id;
 mod authentication;
 mod authorization;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use apiwright_audit::Audit;
 use apiwright_auth::Authentication;
 use apiwright_chain::request::RequestBody;
 use apiwright_chain::{Authorizer, Delegate, Drain, Peer, Request, Response, Upload, respond};
@@ -11,8 +12,8 @@ use hyper::body::Incoming;
 use crate::impersonation::Impersonation;
 use crate::in_flight::InFlight;
 use crate::{
-    Cors, Flows, Metrics, access_log, audit_id, authentication, authorization, cache_control, deadline,
-    drain, flow, head_method, malformed_path, panic_recovery, request_info, write,
+    Cors, Flows, Metrics, access_log, audit, audit_id, authentication, authorization, cache_control,
+    deadline, drain, flow, head_method, malformed_path, panic_recovery, request_info, write,
 };
 
 /// What the filters need to know.
@@ -35,6 +36,8 @@ pub struct Config {
     pub reads_in_flight_max: usize,
     /// How many writes may be under way; 0 for any number.
     pub writes_in_flight_max: usize,
+    /// Wants to know of requests.
+    pub audit: Option<Arc<Audit>>,
     /// Ends watches.
     pub drain: Drain,
 }
@@ -116,6 +119,7 @@ impl Stack {
             audit_id: arrival.audit_id,
             deadline,
             remote: Some(arrival.peer.remote),
+            trail: None,
         });
         let drain = self.config.drain.clone();
         let answer = self.admit(request, arrival.peer);
@@ -140,9 +144,14 @@ impl Stack {
         // Nothing goes on without a user.
         let mut response =
             match authentication::identify(&self.config.authentication, &mut request, &peer).await {
-                Err(refused) => *refused,
+                Err(refused) => {
+                    if let Some(audit) = &self.config.audit {
+                        audit::unauthenticated(audit, &mut request, &refused);
+                    }
+                    *refused
+                }
                 Ok(warning) => {
-                    let mut response = self.admit_user(request).await;
+                    let mut response = self.audited(request).await;
                     authentication::warn_on(&mut response, warning);
                     response
                 }
@@ -151,6 +160,19 @@ impl Stack {
             origin.put_on(&mut response);
         }
         response
+    }
+
+    /// What is asked is told before anything is done, what came of it when the answer is out.
+    async fn audited(self: Arc<Self>, mut request: Box<Request>) -> Response {
+        let Some(audit) = &self.config.audit else { return self.admit_user(request).await };
+        match audit::begin(audit, &mut request) {
+            Err(refused) => *refused,
+            Ok(None) => self.admit_user(request).await,
+            Ok(Some(audited)) => {
+                let response = self.admit_user(request).await;
+                audited.end(response)
+            }
+        }
     }
 
     async fn admit_user(self: Arc<Self>, mut request: Box<Request>) -> Response {

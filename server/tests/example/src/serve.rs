@@ -70,6 +70,7 @@ pub async fn serve(settings: Settings, drain: Drain) -> Result<SocketAddr, Strin
         fairness: false,
         metrics: Arc::new(Metrics::default()),
         cors: None,
+        audit: None,
         request_timeout: Duration::from_mins(1),
         reads_in_flight_max: REQUESTS_MAX,
         writes_in_flight_max: REQUESTS_MAX,

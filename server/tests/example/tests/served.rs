@@ -65,6 +65,7 @@ impl Server {
             audit_id: "a".into(),
             deadline: None,
             remote: None,
+            trail: None,
         };
         let Ok(permit) = Authorized::ask(request, &self.authorizer).await else { panic!("refused") };
         let response = self.head.serve(permit).await;
