@@ -2,6 +2,9 @@
 //!
 //! Everything carries a checksum of its own, key included, and the state has the count and the sum
 //! of all checksums: neither a damaged, nor a misplaced, nor a lost or outdated record goes unseen.
+//!
+//! Large values are compressed in the table, which has them all: JSON shrinks to a half or a third, and a start
+//! reads so much less. The log, which writers wait for, has them as they are.
 
 use std::sync::Arc;
 
@@ -15,6 +18,14 @@ use crate::upgrade::FORMAT;
 const HEADER: usize = 4 + 4 * 8;
 /// Checksum, format, revision, count, sum, segment.
 const STATE: usize = 4 + 4 + 4 * 8;
+
+/// Marks a compressed value, in the number that counts an entry's versions. The value then is the length
+/// of the original, and a block of LZ4.
+const COMPRESSED: u64 = 1 << 63;
+/// The smallest value that is compressed.
+const COMPRESS_MIN: usize = 1024;
+/// LZ4 gets no better than this.
+const RATIO_MAX: usize = 255;
 
 /// What the store knows about itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,10 +46,26 @@ pub(crate) enum StateError {
     Format(u32),
 }
 
-/// Writes an entry's record into `buffer`; gives its checksum.
+/// Writes an entry's record into `buffer`, compressed where that pays; gives its checksum.
 pub(crate) fn encode(entry: &Entry, deadline: Option<Deadline>, buffer: &mut Vec<u8>) -> u32 {
     buffer.clear();
-    append(entry, deadline, buffer)
+    let length = entry.value.len();
+    if length < COMPRESS_MIN {
+        return append(entry, deadline, buffer);
+    }
+    let start = HEADER + 4;
+    buffer.resize(start + lz4_flex::block::get_maximum_output_size(length), 0);
+    match lz4_flex::block::compress_into(&entry.value, &mut buffer[start..]) {
+        Ok(compressed) if compressed < length / 8 * 7 => {
+            buffer.truncate(start + compressed);
+            buffer[HEADER..start].copy_from_slice(&(length as u32).to_le_bytes());
+            write_header(entry, entry.version | COMPRESSED, deadline, buffer)
+        }
+        _ => {
+            buffer.clear();
+            append(entry, deadline, buffer)
+        }
+    }
 }
 
 /// How long an entry's record is.
@@ -46,15 +73,20 @@ pub(crate) fn length(entry: &Entry) -> usize {
     HEADER + entry.value.len()
 }
 
-/// Adds an entry's record to `buffer`; gives its checksum.
+/// Adds an entry's record to `buffer` as it is; gives its checksum.
 pub(crate) fn append(entry: &Entry, deadline: Option<Deadline>, buffer: &mut Vec<u8>) -> u32 {
     let start = buffer.len();
-    buffer.extend_from_slice(&[0; 4]);
-    for number in [entry.create_revision, entry.mod_revision, entry.version, Deadline::pack(deadline)] {
-        buffer.extend_from_slice(&number.to_le_bytes());
-    }
+    buffer.extend_from_slice(&[0; HEADER]);
     buffer.extend_from_slice(&entry.value);
-    let record = &mut buffer[start..];
+    write_header(entry, entry.version, deadline, &mut buffer[start..])
+}
+
+/// Writes what comes before a record's value, which is there; gives the checksum.
+fn write_header(entry: &Entry, version: u64, deadline: Option<Deadline>, record: &mut [u8]) -> u32 {
+    let numbers = [entry.create_revision, entry.mod_revision, version, Deadline::pack(deadline)];
+    for (slot, number) in record[4..HEADER].chunks_exact_mut(8).zip(numbers) {
+        slot.copy_from_slice(&number.to_le_bytes());
+    }
     let sum = checksum(&entry.key, &record[4..]);
     record[..4].copy_from_slice(&sum.to_le_bytes());
     sum
@@ -74,15 +106,31 @@ pub(crate) fn decode(key: &str, record: &[u8]) -> Option<(Arc<Entry>, Option<Dea
     let mut numbers = header[4..].chunks_exact(8).map(u64_of);
     let mut next = || numbers.next().unwrap_or(0);
     let (create_revision, mod_revision, version, deadline) = (next(), next(), next(), next());
+    let value = match version & COMPRESSED {
+        0 => Bytes::copy_from_slice(value),
+        _ => decompress(value)?.into(),
+    };
     let entry = Entry {
         key: key.into(),
-        value: Bytes::copy_from_slice(value),
+        value,
         create_revision,
         mod_revision,
-        version,
+        version: version & !COMPRESSED,
         annex: Annex::default(),
     };
     Some((Arc::new(entry), Deadline::unpack(deadline)))
+}
+
+/// Undoes the compression of a value.
+fn decompress(value: &[u8]) -> Option<Vec<u8>> {
+    let (length, block) = value.split_first_chunk()?;
+    let length = u32::from_le_bytes(*length) as usize;
+    if length > block.len().saturating_mul(RATIO_MAX) {
+        return None;
+    }
+    let mut original = vec![0; length];
+    let found = lz4_flex::block::decompress_into(block, &mut original).ok()?;
+    (found == length).then_some(original)
 }
 
 impl State {
@@ -147,6 +195,8 @@ fn u64_of(bytes: &[u8]) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use apiwright_storage_testing::random::Random;
+
     use super::*;
 
     fn entry() -> Entry {
@@ -178,6 +228,30 @@ mod tests {
                 assert!(decode("/a", &record).is_none(), "bit {bit}");
                 record[bit / 8] ^= 1 << (bit % 8);
             }
+        }
+    }
+
+    #[test]
+    fn large_values_are_compressed_where_that_pays() {
+        let mut random = Random::new(1);
+        let noise: Vec<u8> = (0..4000).map(|_| random.draw() as u8).collect();
+        for (value, pays) in [
+            (b"{}".repeat(2000), true),
+            (b"{}".repeat(100), false),
+            (vec![b'x'; 1 << 20], true),
+            (noise, false),
+            (Vec::new(), false),
+        ] {
+            let entry = Entry { value: value.clone().into(), ..entry() };
+            let mut record = Vec::new();
+            let sum = encode(&entry, None, &mut record);
+            assert_eq!(claimed_checksum(&record), sum);
+            assert_eq!(record.len() < length(&entry), pays, "{} bytes", value.len());
+            let (decoded, _) = decode("/a", &record).expect("it was just written");
+            assert_eq!((decoded.value.as_ref(), decoded.version), (&value[..], 3));
+        }
+        for value in [&b""[..], b"abc", b"\xff\xff\xff\xff\x00", b"\x05\x00\x00\x00\x1f"] {
+            assert_eq!(decompress(value), None);
         }
     }
 

@@ -161,6 +161,12 @@ fn short_log() -> Options {
     Options { checkpoint_bytes: 1 << 20, log_bytes_max: 1 << 20, ..Options::default() }
 }
 
+/// A text that cannot be compressed.
+fn noise(seed: u64, length: usize) -> String {
+    let mut random = Random::new(seed);
+    (0..length).map(|_| char::from(b'!' + (random.below(90)) as u8)).collect()
+}
+
 /// What the store takes on disk.
 fn size(dir: &Path) -> u64 {
     let files = std::fs::read_dir(dir).expect("the store").flatten();
@@ -181,7 +187,7 @@ async fn constant_overwriting_takes_no_more_space_and_leaves_a_window() {
                 let key = format!("/registry/pods/{number}");
                 let (_, entry) = engine.get(&key, At::Latest).await.expect("a read works");
                 let expect = entry.map_or(Expect::Absent, |entry| Expect::Revision(entry.mod_revision));
-                put(&engine, &key, expect, &format!("{round} {}", "x".repeat(BYTES)), None).await;
+                put(&engine, &key, expect, &noise(round, BYTES), None).await;
             }
         });
         futures::stream::iter(puts).for_each_concurrent(64, |put| put).await;
@@ -214,7 +220,7 @@ async fn constant_overwriting_takes_no_more_space_and_leaves_a_window() {
 async fn what_is_deleted_gives_its_space_back() {
     let dir = tempfile::tempdir().expect("a directory");
     let engine = Embedded::open(dir.path(), short_log()).expect("it opens");
-    let large = "x".repeat(1 << 20);
+    let large = noise(0, 1 << 20);
     let mut revisions = Vec::new();
     for number in 0..24 {
         revisions.push(put(&engine, &format!("/large/{number}"), Expect::Absent, &large, None).await);
