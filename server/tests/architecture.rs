@@ -24,6 +24,7 @@ const LAYERS: &[&str] = &[
     "cache",
     "storage-testing",
     "storage",
+    "cel",
     "schema",
     "remote",
     "meta",

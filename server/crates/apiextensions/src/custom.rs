@@ -5,6 +5,7 @@ use std::sync::Arc;
 use apiwright_admission::Plugin;
 use apiwright_admission::attributes::{Attributes, Operation};
 use apiwright_json::Value;
+use apiwright_meta::field::{Error, Kind};
 use apiwright_meta::status::Result;
 use apiwright_meta::{ErrorList, Path};
 use apiwright_registry::Hooks;
@@ -14,6 +15,7 @@ use apiwright_schema::validate::{Words, validate};
 use futures::future::BoxFuture;
 
 use crate::definition::{Scale, Version};
+use crate::validations::{Findings, Validator};
 use crate::{embedded, scale};
 
 /// The hooks of one version of a custom resource.
@@ -26,19 +28,27 @@ pub(crate) struct CustomHooks {
     /// The schema, where it embeds resources.
     embedding: Option<Value>,
     scale: Option<Scale>,
+    rules: Option<Arc<Validator>>,
 }
 
 impl CustomHooks {
-    pub(crate) fn of(version: &Version, metadata: Option<Struct>) -> Self {
+    pub(crate) fn of(version: &Version, metadata: Option<Struct>, rules: Option<Arc<Validator>>) -> Self {
         Self {
             deprecation: version.deprecation.clone(),
             metadata,
             embedding: embedded::is_in(&version.schema).then(|| version.schema.clone()),
             scale: version.scale.clone(),
+            rules,
         }
     }
 
-    fn validate(&self, subresource: &str, object: &Value, old: Option<&Value>, errors: &mut ErrorList) {
+    fn validate(
+        &self,
+        context: WriteContext<'_>,
+        object: &Value,
+        old: Option<&Value>,
+        errors: &mut ErrorList,
+    ) {
         if let Some(names) = &self.metadata
             && let (Some(metadata), None) = (object.get("metadata"), old)
         {
@@ -48,17 +58,20 @@ impl CustomHooks {
             embedded::validate(schema, object, old, &Path::default(), errors);
         }
         if let Some(scale) = &self.scale {
-            if subresource != "status" {
+            if context.subresource != "status" {
                 scale::spec(scale, object, errors);
             }
             scale::status(scale, object, errors);
+        }
+        if let Some(rules) = &self.rules {
+            check_rules(rules, context, object, old, errors);
         }
     }
 }
 
 impl Hooks for CustomHooks {
     fn validate_create(&self, context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
-        self.validate(context.subresource, object, None, errors);
+        self.validate(context, object, None, errors);
     }
 
     fn validate_update(
@@ -68,11 +81,38 @@ impl Hooks for CustomHooks {
         old: &Value,
         errors: &mut ErrorList,
     ) {
-        self.validate(context.subresource, object, Some(old), errors);
+        self.validate(context, object, Some(old), errors);
     }
 
     fn deprecation(&self) -> Option<&str> {
         self.deprecation.as_deref()
+    }
+}
+
+/// Checks rules, unless the object is such that they could not be relied on.
+fn check_rules(
+    rules: &Validator,
+    context: WriteContext<'_>,
+    object: &Value,
+    old: Option<&Value>,
+    errors: &mut ErrorList,
+) {
+    let blocks = |error: &Error| {
+        matches!(
+            error.kind,
+            Kind::NotSupported | Kind::Required | Kind::TooLong | Kind::TooMany | Kind::TypeInvalid
+        )
+    };
+    if errors.0.iter().any(blocks) {
+        let words = "some validation rules were not checked because the object was invalid; correct the existing errors \
+                     to complete validation";
+        errors.invalid(Path::default(), "null", words);
+        return;
+    }
+    let mut tolerated = Vec::new();
+    rules.validate(&Path::default(), object, old, &mut Findings { errors, tolerated: &mut tolerated });
+    for text in tolerated {
+        context.notes.add(text);
     }
 }
 

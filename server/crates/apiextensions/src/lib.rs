@@ -4,8 +4,7 @@
 //! Position: above `endpoints`, below `aggregator`. A [`Controller`] follows the definitions in
 //! storage and keeps [`CustomResources`], which [`ApiExtensions`] looks requests up in.
 //! Invariant: a resource is served before its definition says that it is established.
-//! Absence: conversion by webhooks and expressions (`x-kubernetes-validations`) are refused where
-//! definitions are validated.
+//! Absence: conversion by webhooks is refused where definitions are validated.
 
 mod cleanup;
 mod conditions;
@@ -20,6 +19,7 @@ pub mod schema;
 pub mod server;
 mod serving;
 mod status;
+pub mod validations;
 mod view;
 
 pub use controller::Controller;

@@ -7,6 +7,7 @@ use apiwright_schema::validate::{Words, validate};
 use apiwright_schema::{defaults, prune};
 
 use crate::schema::compile;
+use crate::validations::Validator;
 
 /// Faults of the defaults anywhere in a schema.
 pub fn check(schema: &Value, path: &Path, errors: &mut ErrorList) {
@@ -36,7 +37,13 @@ fn one(schema: &Value, default: &Value, path: &Path, errors: &mut ErrorList) {
         return;
     }
     defaults::apply_defaults(&ty, &mut value);
+    let before = errors.0.len();
     validate(&ty, &value, None, path, Words::Custom, errors);
+    if errors.0.len() == before
+        && let Some(rules) = Validator::of(schema, false)
+    {
+        rules.validate_default(&path.child("default"), default, errors);
+    }
 }
 
 fn without_default(schema: &Value) -> Value {

@@ -57,7 +57,6 @@ impl Compiler {
     pub fn root(&mut self, schema: &Value, name: &str, path: &Path) -> Result<Ref<Struct>, ErrorList> {
         let none = Object::new();
         let schema = schema.as_object().unwrap_or(&none);
-        self.refuse(schema, path);
         let fields = self.properties(schema, path);
         let fields = self.with_identity(fields);
         let identity = |name: &Text| matches!(&**name, "apiVersion" | "kind" | "metadata");
@@ -81,7 +80,6 @@ impl Compiler {
 
     fn node(&mut self, schema: &Value, path: &Path) -> Node {
         let Some(schema) = schema.as_object() else { return any() };
-        self.refuse(schema, path);
         Node {
             shape: self.shape(schema, path),
             nullable: truth(schema, "nullable"),
@@ -133,7 +131,6 @@ impl Compiler {
     /// A schema under a junctor, which says nothing of the type.
     fn branch(&mut self, schema: &Value, told: bool, path: &Path) -> Node {
         let Some(schema) = schema.as_object() else { return any() };
-        self.refuse(schema, path);
         let mut all = self.junctors(schema, told, path);
         all.extend(rules(schema));
         let shape = match (schema.get("properties"), schema.get("items")) {
@@ -269,24 +266,7 @@ impl Compiler {
         fields.sort_by(|a, b| a.name.cmp(&b.name));
         fields
     }
-
-    /// Notes what a schema says that nothing enforces.
-    fn refuse(&mut self, schema: &Object, path: &Path) {
-        for word in UNSUPPORTED {
-            let said = schema.get(word).is_some_and(|value| match value {
-                Value::Null | Value::Bool(false) => false,
-                Value::Array(items) => !items.is_empty(),
-                _ => true,
-            });
-            if said {
-                self.unsupported.forbidden(path.child(word), "is not supported yet");
-            }
-        }
-    }
 }
-
-/// What schemas may say and this server does not enforce yet.
-const UNSUPPORTED: &[&str] = &["x-kubernetes-validations"];
 
 /// The one way to say that a value is an integer or a string.
 fn is_int_or_string(any_of: &[Value]) -> bool {
@@ -496,22 +476,6 @@ mod tests {
             validate(&ty, &value, None, &Path::default(), Words::Custom, &mut errors);
             let found = if errors.is_empty() { String::new() } else { errors.aggregate() };
             assert_eq!(found, faults, "{schema}");
-        }
-    }
-
-    #[test]
-    fn what_is_not_enforced_is_refused() {
-        for (schema, why) in [
-            (
-                r#"{"type":"object","x-kubernetes-validations":[{"rule":"self.a"}]}"#,
-                "s.x-kubernetes-validations: Forbidden: is not supported yet",
-            ),
-            (
-                r#"{"type":"object","properties":{"a":{"type":"array","items":{"type":"string","x-kubernetes-validations":[{}]}}}}"#,
-                "s.properties[a].items.x-kubernetes-validations: Forbidden: is not supported yet",
-            ),
-        ] {
-            assert_eq!(compile(schema).map(|_| ()), Err(why.to_owned()));
         }
     }
 

@@ -20,6 +20,7 @@ use base64::prelude::BASE64_STANDARD;
 use crate::custom::{CustomHooks, NoCreation};
 use crate::definition::{self, Definition, Names};
 use crate::schema::Compiler;
+use crate::validations::Validator;
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
@@ -108,6 +109,7 @@ impl Serving {
         let mut compiler = Compiler::new(Ref::Static(meta));
         let mut resources = Vec::new();
         let mut stored_type = None;
+        let mut rules: Vec<(&Value, Option<Arc<Validator>>)> = Vec::new();
         for version in &self.definition.versions {
             let path = Path::new(&version.name);
             let name = definition_name(&self.definition, version);
@@ -118,7 +120,14 @@ impl Serving {
                 stored_type = Some(schema.clone());
             }
             if version.served {
-                let hooks = CustomHooks::of(version, compiler.metadata(&version.schema));
+                // Versions of one schema share what is compiled of it.
+                let known = rules.iter().find(|(schema, _)| **schema == version.schema);
+                let validator = match known {
+                    Some((_, validator)) => validator.clone(),
+                    None => Validator::of(&version.schema, true).map(Arc::new),
+                };
+                rules.push((&version.schema, validator.clone()));
+                let hooks = CustomHooks::of(version, compiler.metadata(&version.schema), validator);
                 let hooks: Ref<dyn Hooks> = Ref::Shared(Arc::new(hooks));
                 resources.push(Arc::new(Resource { hooks, ..self.resource(version, schema) }));
             }

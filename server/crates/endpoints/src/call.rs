@@ -7,6 +7,7 @@ use apiwright_chain::request::RequestBody;
 use apiwright_chain::respond::Warnings;
 use apiwright_chain::{Query, Request, RequestInfo, Trail, User};
 use apiwright_registry::Writer;
+use apiwright_registry::hooks::Notes;
 use http::header::USER_AGENT;
 use http::request::Parts;
 
@@ -28,6 +29,8 @@ pub struct Call {
     pub trail: Option<Arc<Trail>>,
     /// Texts for Warning headers, whatever the answer.
     pub warnings: Warnings,
+    /// What validation warns of, whatever comes of it.
+    pub(crate) notes: Notes,
 }
 
 impl Call {
@@ -43,6 +46,7 @@ impl Call {
             deadline: request.deadline,
             trail: request.trail,
             warnings: Warnings::default(),
+            notes: Notes::default(),
         };
         (call, request.body)
     }

@@ -73,6 +73,7 @@ pub(crate) fn write_options(
         subresource: target.subresource_name().to_owned(),
         user: call.writer(),
         dry_run: options.is_dry_run(),
+        notes: call.notes.clone(),
         ..registry::WriteOptions::default()
     }
 }

@@ -112,6 +112,7 @@ impl ResourceServer {
             Ok(response) => response,
             Err(status) => respond::failure(&call.head, &status),
         };
+        call.warnings.extend(call.notes.take());
         call.warnings.put_on(&mut response);
         response
     }

@@ -4,11 +4,28 @@
 //! overrides some. Hooks see decoded, normalised objects (see `apiwright_schema`): fields that a
 //! Go struct would have are there.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use apiwright_json::Value;
 use apiwright_meta::time::{Time, human_duration};
 use apiwright_meta::{ErrorList, status};
 
 use crate::store::Writer;
+/// Texts for Warning headers that hooks add while they validate, also of writes that fail.
+#[derive(Clone, Debug, Default)]
+pub struct Notes(Arc<Mutex<Vec<String>>>);
+
+impl Notes {
+    /// Adds a text.
+    pub fn add(&self, text: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    }
+
+    /// Takes all texts out.
+    pub fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
 
 /// Who writes what, for hooks.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +36,8 @@ pub struct WriteContext<'a> {
     pub user: &'a Writer,
     /// Whether nothing will be stored.
     pub dry_run: bool,
+    /// What the answer warns of, whether it succeeds or not.
+    pub notes: &'a Notes,
 }
 
 /// A cell of a table.

@@ -14,6 +14,7 @@ use futures::stream::BoxStream;
 
 use crate::facet;
 use crate::facts::FieldPaths;
+use crate::hooks::Notes;
 use crate::reserve::Reserve;
 use crate::resource::Resource;
 
@@ -136,6 +137,8 @@ pub struct WriteOptions {
     pub dry_run: bool,
     /// Creates what is absent, whatever the strategy says (apply).
     pub allow_create: bool,
+    /// What validation warns of.
+    pub notes: Notes,
 }
 
 /// Who writes.

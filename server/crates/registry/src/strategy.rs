@@ -16,7 +16,8 @@ use crate::store::{Store, WriteOptions};
 impl Store {
     /// What hooks learn of a write.
     pub(crate) fn context(write: &WriteOptions) -> WriteContext<'_> {
-        WriteContext { subresource: &write.subresource, user: &write.user, dry_run: write.dry_run }
+        let WriteOptions { subresource, user, dry_run, notes, .. } = write;
+        WriteContext { subresource, user, dry_run: *dry_run, notes }
     }
 
     /// Makes an object ready to be created: the server's metadata, no status.

@@ -1,5 +1,6 @@
 //! What a schema must not say, apart from being structural.
 
+use apiwright_apiextensions::validations;
 use apiwright_json::{Object, Value, to_string};
 use apiwright_meta::field::quoted;
 use apiwright_meta::{ErrorList, Path};
@@ -123,6 +124,7 @@ fn walk(schema: &Object, path: &Path, place: Place, errors: &mut ErrorList) {
     }
     map_type(schema, path, errors);
     list_type(schema, path, errors);
+    validations::words(schema, path, errors);
 }
 
 fn words(schema: &Object, path: &Path, place: Place, errors: &mut ErrorList) {

@@ -5,6 +5,7 @@
 
 use apiwright_apiextensions::literals;
 use apiwright_apiextensions::schema::unsupported;
+use apiwright_apiextensions::validations;
 use apiwright_json::{Object, Value};
 use apiwright_meta::field::{go_value, quoted};
 use apiwright_meta::{ErrorList, Path, names, object};
@@ -25,7 +26,7 @@ pub(super) fn create(definition: &Value, errors: &mut ErrorList) {
             errors.invalid(path, quoted(name), "must be spec.names.plural+\".\"+spec.group");
         }
     }
-    spec(definition, errors);
+    spec(definition, &Value::Null, errors);
     status(definition, errors);
     stored_versions(definition, errors);
     api_approval(definition, errors);
@@ -34,7 +35,7 @@ pub(super) fn create(definition: &Value, errors: &mut ErrorList) {
 
 /// Faults of a definition that replaces another.
 pub(super) fn update(definition: &Value, old: &Value, errors: &mut ErrorList) {
-    spec(definition, errors);
+    spec(definition, old, errors);
     let immutable = |path: &[&str], errors: &mut ErrorList| {
         let (new, old) = (text(definition, path), text(old, path));
         if new != old {
@@ -59,7 +60,7 @@ pub(super) fn status(definition: &Value, errors: &mut ErrorList) {
     names(accepted, &Path::new("status").child("acceptedNames"), errors);
 }
 
-fn spec(definition: &Value, errors: &mut ErrorList) {
+fn spec(definition: &Value, old: &Value, errors: &mut ErrorList) {
     let none = Value::Null;
     let spec = definition.get("spec").unwrap_or(&none);
     let path = Path::new("spec");
@@ -82,7 +83,7 @@ fn spec(definition: &Value, errors: &mut ErrorList) {
         }
         parts::deprecation(version, &path.child("deprecationWarning"), errors);
         if !common.schema {
-            schema(version, &path.child("schema"), errors);
+            schema(version, old, &path.child("schema"), errors);
         }
         if !common.subresources {
             parts::subresources(version, &path.child("subresources"), errors);
@@ -109,7 +110,7 @@ fn spec(definition: &Value, errors: &mut ErrorList) {
     }
     names(wanted, &path.child("names"), errors);
     if common.schema {
-        schema(first, &path.child("validation"), errors);
+        schema(first, old, &path.child("validation"), errors);
     }
     if common.subresources {
         parts::subresources(first, &path.child("subresources"), errors);
@@ -199,7 +200,9 @@ fn group(group: &str, path: &Path, errors: &mut ErrorList) {
 }
 
 /// The schema of a version: whether it is structural, what it must not say, what nobody enforces.
-fn schema(version: &Value, path: &Path, errors: &mut ErrorList) {
+///
+/// `old` is the definition before: rules of a schema that it had may cost what they cost.
+fn schema(version: &Value, old: &Value, path: &Path, errors: &mut ErrorList) {
     let Some(Value::Object(schema)) = version.at(&["schema", "openAPIV3Schema"]) else { return };
     let before = errors.0.len();
     let path = path.child("openAPIV3Schema");
@@ -212,11 +215,20 @@ fn schema(version: &Value, path: &Path, errors: &mut ErrorList) {
             "nullable cannot be true at the root",
         );
     }
+    let structure = errors.0.len();
     structural::validate(schema, &path, errors);
     if errors.0.len() == before {
         literals::check(&Value::Object(schema.clone()), &path, errors);
     }
+    let sound = errors.0.len() == structure;
     openapi::validate(schema, &path, errors);
+    if sound {
+        let known = items(old.at(&["spec", "versions"]))
+            .iter()
+            .find(|one| text(one, &["name"]) == text(version, &["name"]));
+        let unchanged = known.is_some_and(|known| known.get("schema") == version.get("schema"));
+        validations::check(schema, &path, !unchanged, errors);
+    }
     if errors.0.len() == before
         && let Err(unsupported) = unsupported(&Value::Object(schema.clone()), &path)
     {

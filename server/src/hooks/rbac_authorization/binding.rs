@@ -138,6 +138,7 @@ mod tests {
 
     use super::*;
     use apiwright_json::decode;
+    use apiwright_registry::hooks::Notes;
 
     #[test]
     fn what_is_wrong_with_bindings() {
@@ -170,7 +171,7 @@ mod tests {
             decode(text.as_bytes()).unwrap().0
         };
         let user = Writer::default();
-        let context = WriteContext { subresource: "", user: &user, dry_run: false };
+        let context = WriteContext { subresource: "", user: &user, dry_run: false, notes: &Notes::default() };
         let mut errors = ErrorList::new();
         Binding.validate_update(context, &decode("other"), &decode("r"), &mut errors);
         assert_eq!(

@@ -76,12 +76,17 @@ fn system_fault(class: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use apiwright_registry::Writer;
+    use apiwright_registry::hooks::Notes;
 
     use super::*;
 
+    static NOTES: LazyLock<Notes> = LazyLock::new(Notes::default);
+
     fn context(user: &Writer) -> WriteContext<'_> {
-        WriteContext { subresource: "", user, dry_run: false }
+        WriteContext { subresource: "", user, dry_run: false, notes: &NOTES }
     }
 
     fn class(name: &str, value: i64, policy: &str) -> Value {

@@ -202,6 +202,7 @@ fn readiness_gates(object: &Value) -> String {
 mod tests {
     use apiwright_json::sparse::{Wanted, decode_wanted};
     use apiwright_meta::time::Time;
+    use apiwright_registry::hooks::Notes;
 
     use super::*;
 
@@ -215,6 +216,7 @@ mod tests {
                 subresource: "",
                 user: &apiwright_registry::Writer::default(),
                 dry_run: false,
+                notes: &Notes::default(),
             };
             Pod.prepare_create(context, &mut pod);
             assert_eq!(pod.text_at(&["status", "phase"]), "Pending");
