@@ -18,6 +18,7 @@ use apiwright_chain::{Authorizer, Delegate, Drain, Link, Pages, Server};
 use apiwright_discovery::{Content, Discovery, DiscoveryHandler, Freshness, Source};
 use apiwright_endpoints::{Act, GroupServer, ResourceServer, Shared};
 use apiwright_openapi::{OpenApi, OpenApiHandler};
+use apiwright_policy::AdmissionPolicies;
 use apiwright_registry::catalogue::{Catalogue, Version};
 use apiwright_registry::typed::Types;
 use apiwright_registry::{Reserve, Resource, Store};
@@ -98,6 +99,8 @@ pub struct Assembled {
     pub discovery: Arc<Discovery>,
     /// Who is asked besides, as webhook configurations have it.
     pub webhooks: AdmissionWebhooks,
+    /// What is asked besides, as policies have it.
+    pub policies: AdmissionPolicies,
     /// What is served besides, as definitions have it.
     pub custom: Arc<CustomResources>,
     /// What is told of APIServices.
@@ -145,7 +148,8 @@ pub fn assemble(parts: Parts) -> Result<Assembled, String> {
         Arc::new(ServiceResolver::new(&stores, parts.outside.to_endpoints, parts.outside.own));
     let clients = Clients::new(Arc::new(Backends::new(Arc::clone(&resolver), None)));
     let webhooks = AdmissionWebhooks::new(&clients);
-    let admission = admission(&stores, &webhooks, &parts)?;
+    let policies = AdmissionPolicies::new();
+    let admission = admission(&stores, &webhooks, &policies, &parts)?;
     let shared = Arc::new(Shared {
         admission: Arc::new(admission),
         authorizer: parts.authorizer,
@@ -186,7 +190,7 @@ pub fn assemble(parts: Parts) -> Result<Assembled, String> {
     });
     let server = Server::assemble(links);
     let served = versions.iter().map(|(version, _)| (*version, group_priority(catalogue, version))).collect();
-    Ok(Assembled { server, stores, discovery, webhooks, custom, registration, served })
+    Ok(Assembled { server, stores, discovery, webhooks, policies, custom, registration, served })
 }
 
 /// One link, as its kind of server is made.
@@ -272,14 +276,22 @@ fn stores(
     )
 }
 
-fn admission(stores: &Stores, webhooks: &AdmissionWebhooks, parts: &Parts) -> Result<Admission, String> {
+fn admission(
+    stores: &Stores,
+    webhooks: &AdmissionWebhooks,
+    policies: &AdmissionPolicies,
+    parts: &Parts,
+) -> Result<Admission, String> {
     let objects = Objects::new(
         stores.0.values().map(|store| Store::new(Arc::clone(&store.resource), Arc::clone(&store.storage))),
     );
     let permits: Arc<dyn Permits> = Arc::new(AuthorizerPermits(Arc::clone(&parts.authorizer)));
     let built_in = apiwright_admission::built_in(&objects, &permits, parts.tolerations);
     Admission::choose(
-        built_in.into_iter().chain(webhooks.plugins(&objects)),
+        built_in
+            .into_iter()
+            .chain(webhooks.plugins(&objects))
+            .chain(policies.plugins(&objects, &parts.authorizer)),
         parts.chain.admission.iter().map(|plugin| (plugin.name, plugin.default)),
         &parts.enable_admission_plugins,
         &parts.disable_admission_plugins,

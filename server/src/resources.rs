@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use apiwright_apiextensions::CustomResources;
 use apiwright_controllers::Resources;
+use apiwright_policy::Kinds;
 use apiwright_registry::Store;
 
 use crate::chain::Stores;
@@ -63,6 +64,12 @@ impl Resources for AllResources {
                 && !resource.storage.prefix.is_empty()
         });
         built_in.cloned().or_else(|| self.custom.stored_kind(group, version, kind))
+    }
+}
+
+impl Kinds for AllResources {
+    fn of_kind(&self, group: &str, version: &str, kind: &str) -> Option<Arc<Store>> {
+        Resources::of_kind(self, group, version, kind)
     }
 }
 

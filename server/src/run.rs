@@ -11,7 +11,6 @@ use apiwright_admission::Tolerations;
 use apiwright_auth::Rbac;
 use apiwright_auth::rbac::Escalation;
 use apiwright_chain::{Drain, Drainer, drain};
-use apiwright_controllers::Resources;
 use apiwright_filters::{Flows, Metrics, Stack};
 use apiwright_storage::Storage;
 use apiwright_transport::Listener;
@@ -105,9 +104,8 @@ pub async fn run(config: Config) -> Result<(), String> {
         },
     })?;
     let definitions = assembled.definitions();
-    let resources: Arc<dyn Resources> =
-        Arc::new(AllResources::new(assembled.stores.clone(), Arc::clone(&assembled.custom)));
-    let webhooks = assembled.webhooks;
+    let resources = Arc::new(AllResources::new(assembled.stores.clone(), Arc::clone(&assembled.custom)));
+    let (webhooks, policies) = (assembled.webhooks, assembled.policies);
     let server = assembled.server.prepare();
     let stack = Stack::new(
         filters(&config, authentication, authorizer, &views, Arc::clone(&metrics), drain.clone()),
@@ -123,6 +121,8 @@ pub async fn run(config: Config) -> Result<(), String> {
     tokio::spawn(until_signal(drainer, Arc::clone(&progress), config.flags.shutdown_delay_duration)?);
     let started = webhooks.start(&storage, &drain).await;
     started.map_err(|why| format!("cannot read webhook configurations: {why}"))?;
+    let started = policies.start(&storage, Arc::clone(&resources) as _, &drain).await;
+    started.map_err(|why| format!("cannot read admission policies: {why}"))?;
     start(&config, &storage, &assembled.stores, &views, &progress, &drain, address).await?;
     if let Some(mut definitions) = definitions {
         definitions.load().await.map_err(|why| format!("cannot read definitions: {why}"))?;

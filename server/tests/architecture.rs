@@ -16,6 +16,7 @@ const LAYERS: &[&str] = &[
     "discovery",
     "controllers",
     "webhook",
+    "policy",
     "chain",
     "admission",
     "registry",

@@ -106,13 +106,26 @@ impl Decl {
         build(schema, root, name, 0).map(Arc::new)
     }
 
-    /// An object of given fields.
+    /// An object of given fields, whose names are their identifiers.
     pub fn object(name: &str, fields: Vec<(&str, Arc<Self>)>) -> Arc<Self> {
-        let fields = fields
-            .into_iter()
-            .filter_map(|(name, decl)| Some((escape(name)?.into(), Field { name: name.into(), decl })))
-            .collect();
+        let fields =
+            fields.into_iter().map(|(name, decl)| (name.into(), Field { name: name.into(), decl })).collect();
         Arc::new(of_object(Object { name: name.to_owned(), open: false, fields }, 2))
+    }
+
+    /// Values of a type, read as what they are.
+    pub fn of_type(ty: Type) -> Arc<Self> {
+        Arc::new(Self::simple(Shape::Dyn, ty, 1))
+    }
+
+    /// A moment.
+    pub fn timestamp() -> Arc<Self> {
+        Arc::new(Self { elements_max: 32, ..Self::simple(Shape::Timestamp, Type::Timestamp, 21) })
+    }
+
+    /// A whole number.
+    pub fn int() -> Arc<Self> {
+        Arc::new(Self::simple(Shape::Int, Type::Int, 1))
     }
 
     /// A string of which nothing else is known.

@@ -12,12 +12,6 @@ use crate::value::{List, Made, Map, Members, Val};
 
 mod price;
 
-/// An object whose fields are found out when somebody looks: the variables of policies.
-pub trait Lazy: Sync + std::fmt::Debug {
-    /// The value of a field; none where there is no such field.
-    fn field(&self, name: &str) -> Option<Result<Val<'_>, EvalError>>;
-}
-
 /// What came of an evaluation.
 #[derive(Debug)]
 pub struct Outcome<'a> {
@@ -441,7 +435,10 @@ fn key_text(key: &Val<'_>) -> String {
 fn field_of<'a>(value: &Val<'a>, field: &str) -> Result<Option<Val<'a>>> {
     match value {
         Val::Map(map) => map.field(field),
-        Val::Lazy(object) => object.field(field).transpose(),
+        Val::Fields(fields) => {
+            let found = fields.iter().find(|(name, _)| **name == *field);
+            found.map(|(_, value)| value.clone()).transpose()
+        }
         Val::Made(made) => Ok(made.get(field).cloned()),
         _ => Err(EvalError::NO_OVERLOAD),
     }
@@ -484,7 +481,7 @@ fn index_of<'a>(operand: &Val<'a>, index: &Val<'a>, optional: bool) -> Result<Va
             found
         }
         (Val::Map(map), key) => map.find(key)?,
-        (Val::Lazy(_) | Val::Made(_), Val::String(name)) => field_of(operand, name)?,
+        (Val::Fields(_) | Val::Made(_), Val::String(name)) => field_of(operand, name)?,
         _ => return Err(EvalError::NO_OVERLOAD),
     };
     match (found, optional) {

@@ -31,7 +31,7 @@ pub use decl::Decl;
 pub use env::{Declared, Env};
 pub use error::{EvalError, Issues};
 pub use escape::{escape, unescape};
-pub use eval::{Lazy, Outcome};
+pub use eval::Outcome;
 pub use plan::Program;
 pub use types::Type;
 pub use value::Val;

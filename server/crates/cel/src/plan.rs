@@ -24,6 +24,8 @@ pub struct Program {
     ty: Type,
     cost: Bounds,
     variables: Vec<bool>,
+    /// The fields that are looked for in variables: the variable's place and the field's name.
+    selected: Vec<(usize, Arc<str>)>,
 }
 
 impl Program {
@@ -40,6 +42,13 @@ impl Program {
     /// Whether it names a variable, by the variable's place in the environment.
     pub fn uses(&self, variable: usize) -> bool {
         self.variables.get(variable).copied().unwrap_or_default()
+    }
+}
+
+impl Program {
+    /// The fields of a variable that it looks at by name.
+    pub fn selects(&self, variable: usize) -> impl Iterator<Item = &Arc<str>> {
+        self.selected.iter().filter(move |(at, _)| *at == variable).map(|(_, field)| field)
     }
 }
 
@@ -112,6 +121,7 @@ pub(crate) fn plan(env: &Env, ast: &Ast, checked: &Checked, cost: Bounds) -> Pro
     let variables = vec![false; env.variables().len()];
     let mut planner = Planner { ast, checked, steps, variables, scopes: Vec::new(), depth: 0, deepest: 0 };
     planner.plan(ast.root);
+    let selected = planner.selected();
     Program {
         steps: planner.steps,
         root: ast.root,
@@ -119,6 +129,7 @@ pub(crate) fn plan(env: &Env, ast: &Ast, checked: &Checked, cost: Bounds) -> Pro
         ty: checked.types[ast.root as usize].clone(),
         cost,
         variables: planner.variables,
+        selected,
     }
 }
 
@@ -133,6 +144,21 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
+    fn selected(&self) -> Vec<(usize, Arc<str>)> {
+        let selections = self.steps.iter().filter_map(|step| match step {
+            Step::Select { operand, field }
+            | Step::Test { operand, field }
+            | Step::OptionalSelect { operand, field } => Some((*operand, field)),
+            _ => None,
+        });
+        selections
+            .filter_map(|(operand, field)| match self.steps[operand as usize] {
+                Step::Variable(at) => Some((at, Arc::clone(field))),
+                _ => None,
+            })
+            .collect()
+    }
+
     fn plan(&mut self, id: Id) -> Id {
         self.depth += 1;
         self.deepest = self.deepest.max(self.depth);

@@ -13,7 +13,6 @@ use apiwright_meta::time::Time;
 use crate::access::Access;
 use crate::decl::Decl;
 use crate::error::EvalError;
-use crate::eval::Lazy;
 use crate::library::semver::Semver;
 use crate::library::url::Url;
 use crate::types::{self, Type};
@@ -59,8 +58,8 @@ pub enum Val<'a> {
     Optional(Option<Arc<Val<'a>>>),
     /// An object that an expression made.
     Made(Arc<Made<'a>>),
-    /// An object whose fields are found out when somebody looks.
-    Lazy(&'a dyn Lazy),
+    /// An object whose fields may be faults: the variables of policies.
+    Fields(Fields<'a>),
     /// A quantity.
     Quantity(Arc<Quantity>),
     /// A URL.
@@ -76,6 +75,9 @@ pub enum Val<'a> {
     /// A question to the authorizer, or its answer.
     Access(Arc<Access<'a>>),
 }
+
+/// Named values, or why there are none.
+pub type Fields<'a> = Arc<[(Arc<str>, Result<Val<'a>, EvalError>)]>;
 
 /// Text: of the values, or made.
 #[derive(Clone, Debug)]
@@ -169,7 +171,7 @@ impl<'a> Val<'a> {
             Self::String(_) => Type::String,
             Self::Bytes(_) => Type::Bytes,
             Self::List(_) => Type::list(Type::Dyn),
-            Self::Map(_) | Self::Lazy(_) => Type::map(Type::Dyn, Type::Dyn),
+            Self::Map(_) | Self::Fields(_) => Type::map(Type::Dyn, Type::Dyn),
             Self::Timestamp(_) => Type::Timestamp,
             Self::Duration(_) => Type::Duration,
             Self::Type(_) => Type::Type(None),

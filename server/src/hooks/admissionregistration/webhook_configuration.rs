@@ -8,7 +8,7 @@ use apiwright_meta::{ErrorList, Path};
 use apiwright_registry::Hooks;
 use apiwright_registry::hooks::WriteContext;
 
-use super::{match_conditions, rules};
+use super::{items, match_conditions, rules};
 use crate::hooks::shared::faults::Faults;
 use crate::hooks::shared::{cells, webhook_client};
 
@@ -142,8 +142,4 @@ fn side_effects(hook: &Value, lenient: &Leniency, path: &Path, errors: &mut Erro
         Some(known) if allowed.contains(&known) => {}
         Some(other) => errors.not_supported(path.clone(), quoted(other), allowed),
     }
-}
-
-fn items<'a>(value: &'a Value, member: &str) -> &'a [Value] {
-    value.get(member).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }

@@ -1,6 +1,7 @@
 //! What several kinds have in common.
 
 pub mod amounts;
+pub mod brackets;
 pub mod cells;
 pub mod diff;
 pub mod faults;

@@ -8,6 +8,7 @@
 //! Absence: no decoding and no defaults of its own: [`Apply::finish`] brings the merged object
 //! into normal form.
 
+mod atomics;
 mod check;
 mod conflict;
 mod lastapplied;
@@ -55,6 +56,24 @@ impl std::fmt::Debug for Apply<'_> {
             .field("force", &self.force)
             .finish_non_exhaustive()
     }
+}
+
+/// Merges a configuration into an object without regard to owners: nothing is taken out, and what is atomic must not
+/// be said.
+///
+/// # Errors
+/// With upstream's text, where the configuration does not fit the schema.
+pub fn merged(ty: &Struct, live: &Value, config: &Value) -> Result<Value, String> {
+    check::check(ty, config)
+        .map_err(|why| format!("failed to convert patch object to typed object: {why}"))?;
+    let atomics = atomics::find(ty, config);
+    if !atomics.is_empty() {
+        let places = atomics.join(", ");
+        return Err(format!(
+            "invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: {places}"
+        ));
+    }
+    merge::merge(ty, live, config).map_err(|why| format!("failed to merge patch: {why}"))
 }
 
 /// Applies a configuration to the live object, or to nothing (`None`): the object that is to be

@@ -1,0 +1,28 @@
+//! Admission policies: expressions that are asked about requests, and that change them.
+//!
+//! Position: above `admission`, whose plugins it brings two more to, and `cel`; below `webhook`, whose match conditions
+//! it evaluates.
+//! Invariant: where nothing is configured, a request costs one load of an atomic pointer. Expressions are compiled
+//! once, when a policy changes, by event.
+//! Absence: audit annotations are evaluated, because they may fail; there is no audit log to put them in. The status
+//! of policies is kube-controller-manager's to write.
+
+mod authority;
+mod bindings;
+mod conditions;
+mod definitions;
+mod evaluation;
+mod expression;
+mod mutating;
+mod mutation;
+mod params;
+mod plugins;
+mod request;
+mod validating;
+pub mod vocabulary;
+
+pub use conditions::{Conditions, Unmet};
+pub use expression::{Expected, fault};
+pub use params::Kinds;
+pub use plugins::AdmissionPolicies;
+pub use request::Asked;
