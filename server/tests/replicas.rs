@@ -273,6 +273,11 @@ async fn without_etcd_it_says_so_and_shows_what_it_has() {
     assert!(items.iter().any(|item| object::name(item) == "kept"));
     assert_eq!(client.get(&format!("{MAPS}/kept?resourceVersion=0")).await.code, 200);
 
+    let mut others = client.watch(&format!("{MAPS}?watch=1")).await;
+    let first = others.next().await.expect("what is at hand");
+    assert_eq!(first.text_at(&["type"]), "ADDED");
+    drop(others);
+
     member.restart();
     let deadline = Instant::now() + Duration::from_secs(30);
     while client.get("/readyz").await.code != 200 {

@@ -95,11 +95,12 @@ impl ListOptions {
         !self.token.is_empty()
     }
 
-    /// A watch from nowhere in particular begins with what there is.
+    /// A watch from nowhere in particular begins with what is at hand.
     fn default(&mut self) {
         let unsaid = self.initial_events.is_none() && self.version_match.is_empty();
         if self.watch && unsaid && matches!(self.resource_version.as_str(), "" | "0") {
             self.initial_events = Some(true);
+            "0".clone_into(&mut self.resource_version);
             self.version_match = "NotOlderThan".into();
         }
     }
@@ -228,7 +229,7 @@ mod tests {
     #[test]
     fn says_where_a_watch_begins() {
         let cases = [
-            ("watch=1", None, true, false),
+            ("watch=1", Some(0), true, false),
             ("watch=true&resourceVersion=0", Some(0), true, false),
             ("watch=&resourceVersion=7&allowWatchBookmarks=true", Some(7), false, true),
             ("watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan", None, false, false),
