@@ -21,7 +21,10 @@ use crate::acts::Acts;
 use crate::bootstrap::{self, Placeholders};
 use crate::chain::{self, Outside, Parts, Stores};
 use crate::config::Config;
-use crate::controllers::{self, aggregation::Desired};
+use crate::controllers::{
+    self,
+    aggregation::{Desired, Figures, Unavailable},
+};
 use crate::generated::{BOOTSTRAP, CHAIN, catalogue};
 use crate::issuer::IssuerPages;
 use crate::kubeconfig;
@@ -131,6 +134,11 @@ pub async fn run(config: Config) -> Result<(), String> {
     let serves_api_services = assembled.stores.get("apiregistration.k8s.io", "v1", "apiservices").is_some();
     let desired = Arc::new(Desired::of(assembled.served.iter().copied()));
     let told = Arc::clone(&config);
+    let unavailable = Arc::new(Unavailable::default());
+    metrics.include(Arc::new(Figures {
+        registration: Arc::clone(&assembled.registration),
+        unavailable: Arc::clone(&unavailable),
+    }));
     let controllers = controllers::Parts {
         storage: Arc::clone(&storage),
         stores: assembled.stores,
@@ -140,6 +148,7 @@ pub async fn run(config: Config) -> Result<(), String> {
         registration: Arc::clone(&assembled.registration),
         desired: Arc::clone(&desired),
         authentication_info: Arc::new(move || told.authentication_info()),
+        metrics: Arc::clone(&unavailable),
         server_authority: config.server_bundle()?,
     };
     let running = controllers::start(controllers, drain.clone())?;

@@ -16,7 +16,11 @@ use crate::generated::controllers::{
 pub(super) fn add(assembly: &mut Assembly<'_>) -> Result<(), String> {
     assembly.add(&namespace_controller::SPEC, |parts, _| {
         let namespaces = parts.store("", "v1", "namespaces")?;
-        Ok(namespace_controller::Reconciler(Namespaces::new(namespaces, Arc::clone(&parts.resources))))
+        Ok(namespace_controller::Reconciler(Namespaces::new(
+            namespaces,
+            Arc::clone(&parts.resources),
+            Arc::clone(&parts.registration),
+        )))
     })?;
 
     let collector = GarbageCollector::new(Arc::clone(&assembly.parts.resources));

@@ -21,7 +21,7 @@ use apiwright_storage::Storage;
 
 use crate::chain::Stores;
 use crate::generated::CONTROLLERS;
-use aggregation::Desired;
+use aggregation::{Desired, Unavailable};
 
 /// What controllers work with.
 pub struct Parts {
@@ -41,6 +41,8 @@ pub struct Parts {
     pub desired: Arc<Desired>,
     /// What aggregated API servers are told of whom to believe.
     pub authentication_info: aggregation::Info,
+    /// Counts what becomes unavailable.
+    pub metrics: Arc<Unavailable>,
     /// Who signs this server's certificate, as PEM.
     pub server_authority: String,
 }

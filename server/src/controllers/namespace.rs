@@ -1,7 +1,7 @@
 //! Namespaces that are being deleted: what is in them goes, then they do.
 //!
 //! Invariant: a namespace is looked at again whenever an object goes that was in it.
-//! Absence: what aggregated servers keep in namespaces.
+//! What aggregated API servers keep in it goes, too, if they answer; one that does not keeps no namespace.
 
 mod conditions;
 mod content;
@@ -9,6 +9,7 @@ mod content;
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use apiwright_aggregator::Registration;
 use apiwright_controllers::{Change, Next, Resources, Result, Writer};
 use apiwright_json::{Object, Value};
 use apiwright_meta::object;
@@ -27,13 +28,14 @@ const WRITER: Writer = Writer::manager("system:serviceaccount:kube-system:namesp
 pub(super) struct Namespaces {
     store: Arc<Store>,
     resources: Arc<dyn Resources>,
+    outside: Arc<Registration>,
     /// Those that are being deleted, so that changes elsewhere are passed over at once.
     going: RwLock<HashSet<Box<str>>>,
 }
 
 impl Namespaces {
-    pub(super) fn new(store: Arc<Store>, resources: Arc<dyn Resources>) -> Self {
-        Self { store, resources, going: RwLock::default() }
+    pub(super) fn new(store: Arc<Store>, resources: Arc<dyn Resources>, outside: Arc<Registration>) -> Self {
+        Self { store, resources, outside, going: RwLock::default() }
     }
 
     async fn get(&self, name: &str) -> Result<Option<Value>> {
@@ -66,8 +68,11 @@ impl Namespaces {
 
     /// Deletes a part of the content; a failure is said in the conditions and comes again.
     async fn delete(&self, observed: &Observed, part: Part) -> Result<Next> {
-        let Err(failures) = observed.content.delete(part).await else { return Ok(Next::Done) };
-        let content = content::Content::read(&self.resources, object::name(&observed.namespace)).await?;
+        let Err(failures) = observed.content.delete(part, &self.outside).await else {
+            return Ok(observed.content.next());
+        };
+        let name = object::name(&observed.namespace);
+        let content = Content::read(&self.resources, &self.outside, name).await?;
         self.report_on(&observed.namespace, &content, &failures).await?;
         Ok(Next::Again)
     }
@@ -96,7 +101,7 @@ impl Controller for Namespaces {
         };
         let content = match state {
             Namespace::Absent | Namespace::Active => Content::default(),
-            Namespace::Terminating => Content::read(&self.resources, key).await?,
+            Namespace::Terminating => Content::read(&self.resources, &self.outside, key).await?,
         };
         let facts = Facts {
             namespace: state,
@@ -134,7 +139,8 @@ impl Controller for Namespaces {
     }
 
     async fn report(&self, _key: &str, observed: Observed) -> Result<Next> {
-        self.report_on(&observed.namespace, &observed.content, &[]).await
+        self.report_on(&observed.namespace, &observed.content, &[]).await?;
+        Ok(observed.content.next())
     }
 
     async fn finalize(&self, _key: &str, observed: Observed) -> Result<Next> {

@@ -6,6 +6,7 @@
 //! Invariants: a request that this process answers pays for one look at a map; a server outside
 //! that is slow, dead or lying costs its own group versions and nobody else.
 
+pub mod content;
 mod forward;
 mod gather;
 mod proxy;
@@ -15,6 +16,7 @@ pub mod server;
 pub mod service;
 mod upgrade;
 
+pub use content::{Elsewhere, Held};
 pub use gather::aggregator_headers;
 pub use registration::Registration;
 pub use routes::Routes;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use apiwright_chain::request::RequestBody;
 use apiwright_chain::respond::text_error;
 use apiwright_chain::{Body, Request, Response};
-use apiwright_remote::{Error, Host, empty, full};
+use apiwright_remote::{Error, Host, Kind, empty, full};
 use futures::StreamExt;
 use http::header::{HeaderName, LOCATION};
 use http::{HeaderMap, StatusCode};
@@ -73,7 +73,12 @@ pub(crate) async fn forward(routes: &Routes, route: &Route, mut request: Request
     };
     match answer {
         Ok(answer) => take(answer),
-        Err(why) => unavailable(&format!("error trying to reach service: {why}")),
+        Err(why) => {
+            if why.kind == Kind::Connect {
+                routes.unreachable(&route.remote);
+            }
+            unavailable(&format!("error trying to reach service: {why}"))
+        }
     }
 }
 

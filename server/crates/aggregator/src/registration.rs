@@ -78,6 +78,23 @@ impl Registration {
         self.state.lock().services.get(name).cloned()
     }
 
+    /// The resources that an APIService's server tells of; `None` where it does not answer.
+    pub(crate) fn told(&self, service: &ApiService) -> Option<Arc<[Value]>> {
+        let snapshot = self.discovery.snapshot();
+        let found = snapshot.sources().iter().find_map(|source| match &source.content {
+            Content::Told(told) if source.group == service.group && source.version == service.version => {
+                Some((Arc::clone(told), source.freshness))
+            }
+            _ => None,
+        });
+        found.filter(|(_, freshness)| *freshness == Freshness::Current).map(|(told, _)| told)
+    }
+
+    /// All that are known.
+    pub fn all(&self) -> Vec<ApiService> {
+        self.state.lock().services.values().cloned().collect()
+    }
+
     /// Resolves when all of these are registered.
     pub async fn has(&self, names: &[String]) {
         loop {

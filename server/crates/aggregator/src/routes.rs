@@ -4,10 +4,10 @@
 //! so that a request for it costs one look at a map that is empty in most servers.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use apiwright_chain::RequestInfo;
-use apiwright_remote::{Backend, Error, Identity, Resolver, Via};
+use apiwright_remote::{Backend, Error, Identity, Resolver, ServiceReference, Via};
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 
@@ -23,7 +23,12 @@ pub struct Routes {
     table: ArcSwap<HashMap<String, HashMap<String, Arc<Route>>>>,
     /// The pools of connections: APIServices of one Service share theirs.
     backends: Mutex<HashMap<Remote, Made>>,
+    /// Hears of servers that could not be reached.
+    suspicion: OnceLock<Suspicion>,
 }
+
+/// Hears of a Service behind which nobody was reached.
+type Suspicion = Box<dyn Fn(&ServiceReference) + Send + Sync>;
 
 type Made = Result<Arc<Backend>, Error>;
 
@@ -41,7 +46,13 @@ pub struct Route {
 impl Routes {
     /// Nobody serves anything yet.
     pub fn new(resolver: Arc<dyn Resolver>, identity: Option<Arc<Identity>>) -> Self {
-        Self { resolver, identity, table: ArcSwap::default(), backends: Mutex::default() }
+        Self {
+            resolver,
+            identity,
+            table: ArcSwap::default(),
+            backends: Mutex::default(),
+            suspicion: OnceLock::new(),
+        }
     }
 
     /// The route of a request; `None` where this process answers.
@@ -95,6 +106,17 @@ impl Routes {
             table
         });
         self.forget_unused();
+    }
+
+    /// Tells whoever checks servers of each that could not be reached, so that it need not wait to find out.
+    pub fn on_unreachable(&self, suspicion: impl Fn(&ServiceReference) + Send + Sync + 'static) {
+        let _ = self.suspicion.set(Box::new(suspicion));
+    }
+
+    pub(crate) fn unreachable(&self, remote: &Remote) {
+        if let Some(suspicion) = self.suspicion.get() {
+            suspicion(&remote.service);
+        }
     }
 
     /// The connections to a server, shared by all that it serves.

@@ -29,6 +29,11 @@ impl Available {
         })
     }
 
+    /// Whether an APIService says yes where this says no, or the other way round, or nothing.
+    pub(super) fn changes(&self, service: &Value) -> bool {
+        found(service).is_none_or(|condition| condition.text_at(&["status"]) != self.status())
+    }
+
     /// Has an APIService say so, if it is still the one that was looked at.
     pub(super) async fn say(&self, store: &Store, observed: &Value) -> Result<()> {
         if self.is_said_by(observed) {

@@ -8,10 +8,11 @@ mod condition;
 mod definitions;
 mod desired;
 mod local;
+mod metrics;
 mod registration;
 mod remote;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Assembly;
 use crate::generated::controllers::{
@@ -20,6 +21,7 @@ use crate::generated::controllers::{
 };
 pub use authentication_info::Info;
 pub use desired::Desired;
+pub use metrics::{Figures, Unavailable};
 
 use authentication_info::AuthenticationInfo;
 use autoregistration::Autoregister;
@@ -63,15 +65,24 @@ pub(super) fn add(assembly: &mut Assembly<'_>) -> Result<(), String> {
     if let (Some(services), Some(slices)) =
         (parts.stores.get("", "v1", "services"), parts.stores.get("discovery.k8s.io", "v1", "endpointslices"))
     {
-        assembly.add(&remote_available::SPEC, |parts, informers| {
+        let index = Arc::new(Mutex::new(Index::default()));
+        let routes = parts.registration.shared_routes();
+        let queue = assembly.add(&remote_available::SPEC, |_, informers| {
             Ok(remote_available::Reconciler(RemoteAvailable {
                 api_services: informers.cache(&api_services),
                 services: informers.cache(&services),
                 slices,
-                routes: parts.registration.shared_routes(),
-                index: Mutex::new(Index::default()),
+                routes: Arc::clone(&routes),
+                index: Arc::clone(&index),
+                metrics: Arc::clone(&parts.metrics),
             }))
         })?;
+        if let Some(queue) = queue {
+            routes.on_unreachable(move |service| {
+                let index = index.lock().unwrap_or_else(PoisonError::into_inner);
+                index.users(&service.namespace, &service.name).for_each(|name| queue.add(name));
+            });
+        }
     }
     Ok(())
 }

@@ -8,12 +8,14 @@ use apiwright_aggregator::{ApiService, Routes};
 use apiwright_controllers::{Cache, Change, Next, Result};
 use apiwright_json::Value;
 use apiwright_meta::labels::LabelSelector;
+use apiwright_meta::object;
 use apiwright_registry::Store;
 use apiwright_registry::store::{Freshness, Paging, Selection};
 use apiwright_remote::ServiceReference;
 
 use super::check;
 use super::condition::{Available, done};
+use super::metrics::Unavailable;
 use crate::generated::controllers::remote_available::{
     ApiService as Found, Controller, Endpoints, Facts, Service,
 };
@@ -28,7 +30,8 @@ pub(super) struct RemoteAvailable {
     pub(super) services: Cache,
     pub(super) slices: Arc<Store>,
     pub(super) routes: Arc<Routes>,
-    pub(super) index: Mutex<Index>,
+    pub(super) metrics: Arc<Unavailable>,
+    pub(super) index: Arc<Mutex<Index>>,
 }
 
 /// Which APIServices go to which Service, by its namespace and name.
@@ -55,6 +58,9 @@ impl RemoteAvailable {
     ) -> Result<Next> {
         let Some(service) = &observed.service else { return Ok(Next::Done) };
         let said = Available { status: false, reason, message: message(service) };
+        if said.changes(&observed.object) {
+            self.metrics.count(object::name(&observed.object), reason);
+        }
         done(said, &self.api_services.store, &observed.object).await
     }
 
@@ -184,14 +190,18 @@ impl Controller for RemoteAvailable {
         }
         let name =
             if change.is_of("", "services") { Some(facts.name.as_str()) } else { facts.label(SERVICE_NAME) };
-        let used = name.and_then(|name| index.used.get(&service_key(&facts.namespace, name)));
-        for api_service in used.into_iter().flatten() {
+        for api_service in name.into_iter().flat_map(|name| index.users(&facts.namespace, name)) {
             add(api_service);
         }
     }
 }
 
 impl Index {
+    /// The APIServices that go to a Service.
+    pub(super) fn users(&self, namespace: &str, name: &str) -> impl Iterator<Item = &String> {
+        self.used.get(&service_key(namespace, name)).into_iter().flatten()
+    }
+
     fn set(&mut self, api_service: &str, service: Option<String>) {
         if let Some(before) = self.services.remove(api_service)
             && let Some(used) = self.used.get_mut(&before)

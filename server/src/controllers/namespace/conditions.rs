@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use apiwright_aggregator::Held;
 use apiwright_json::{Object, Value};
 use apiwright_meta::{object, time};
 
@@ -19,30 +20,53 @@ pub(super) fn of(content: &Content, failures: &[String]) -> [Condition; 5] {
             let resource = &store.resource;
             format!("{}.{} has {} resource instances", &*resource.plural, &*resource.group, entries.len())
         })
+        .chain(
+            content
+                .elsewhere
+                .held
+                .iter()
+                .map(|held| format!("{} has {} resource instances", held.resource(), held.count())),
+        )
         .collect();
     let finalizers: Vec<String> = finalizers(content)
         .into_iter()
         .map(|(finalizer, count)| format!("{finalizer} in {count} resource instances"))
         .collect();
-    said(resources, finalizers, failures.to_vec())
+    said(resources, finalizers, failures.to_vec(), &content.elsewhere.unknown)
 }
 
 fn said(
     mut resources: Vec<String>,
     mut finalizers: Vec<String>,
     mut failures: Vec<String>,
+    unknown: &[String],
 ) -> [Condition; 5] {
     for list in [&mut resources, &mut finalizers, &mut failures] {
         list.sort();
     }
     let removed = || "All content successfully removed".to_owned();
     [
-        (
-            "NamespaceDeletionDiscoveryFailure",
-            false,
-            "ResourcesDiscovered",
-            "All resources successfully discovered".to_owned(),
-        ),
+        match unknown {
+            [] => (
+                "NamespaceDeletionDiscoveryFailure",
+                false,
+                "ResourcesDiscovered",
+                "All resources successfully discovered".to_owned(),
+            ),
+            unknown => {
+                let each = unknown.iter().map(|one| format!("{one}: stale GroupVersion discovery: {one}"));
+                (
+                    "NamespaceDeletionDiscoveryFailure",
+                    true,
+                    "DiscoveryFailed",
+                    format!(
+                        "Discovery failed for some groups, {} failing: unable to retrieve the complete list of server APIs: {}",
+                        unknown.len(),
+                        each.collect::<Vec<_>>().join(", ")
+                    ),
+                )
+            }
+        },
         (
             "NamespaceDeletionGroupVersionParsingFailure",
             false,
@@ -96,6 +120,9 @@ fn finalizers(content: &Content) -> BTreeMap<String, usize> {
             }
         }
     }
+    for finalizer in content.elsewhere.held.iter().flat_map(Held::finalizers) {
+        *counts.entry(finalizer.to_owned()).or_default() += 1;
+    }
     counts
 }
 
@@ -144,6 +171,7 @@ mod tests {
             texts(&["pods. has 2 resource instances", "jobs.batch has 1 resource instances"]),
             texts(&["b/c in 2 resource instances", "a/b in 1 resource instances"]),
             texts(&["no"]),
+            &[],
         );
         let messages: Vec<&str> = said[2..].iter().map(|one| one.3.as_str()).collect();
         assert_eq!(
@@ -159,15 +187,15 @@ mod tests {
     #[test]
     fn times_change_with_statuses_only() {
         let mut namespace: Value = Object::new().into();
-        set(&mut namespace, &said(Vec::new(), Vec::new(), Vec::new()));
+        set(&mut namespace, &said(Vec::new(), Vec::new(), Vec::new(), &[]));
         let list = namespace.at_mut(&["status", "conditions"]).and_then(Value::as_array_mut);
         for one in list.into_iter().flatten().filter_map(Value::as_object_mut) {
             one.insert("lastTransitionTime", "2020-01-01T00:00:00Z");
         }
         let once = namespace.clone();
-        set(&mut namespace, &said(Vec::new(), Vec::new(), Vec::new()));
+        set(&mut namespace, &said(Vec::new(), Vec::new(), Vec::new(), &[]));
         assert_eq!(namespace, once);
-        set(&mut namespace, &said(texts(&["x"]), Vec::new(), Vec::new()));
+        set(&mut namespace, &said(texts(&["x"]), Vec::new(), Vec::new(), &[]));
         let times = namespace.at(&["status", "conditions"]).and_then(Value::as_array);
         let old: Vec<bool> = times
             .into_iter()

@@ -1,14 +1,20 @@
 //! What is in a namespace.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use apiwright_controllers::{Resources, Result, Unchecked};
+use apiwright_aggregator::{Elsewhere, Held, Registration};
+use apiwright_chain::User;
+use apiwright_controllers::{Next, Resources, Result, Unchecked};
 use apiwright_registry::resource::Scope;
 use apiwright_registry::store::{DeleteOptions, Freshness, Paging, Propagation, Selection};
 use apiwright_registry::{Resource, Store, Verb};
 use apiwright_storage::Entry;
 
 use super::WRITER;
+
+/// How often what others hold is looked at.
+const ELSEWHERE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A part of what is in a namespace: pods go before what they use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,11 +28,17 @@ pub(super) enum Part {
 pub(super) struct Content {
     namespace: String,
     pub(super) kinds: Vec<(Arc<Store>, Vec<Arc<Entry>>)>,
+    /// What aggregated API servers have.
+    pub(super) elsewhere: Elsewhere,
 }
 
 impl Content {
     /// Looks through everything that lives in namespaces.
-    pub(super) async fn read(resources: &Arc<dyn Resources>, namespace: &str) -> Result<Self> {
+    pub(super) async fn read(
+        resources: &Arc<dyn Resources>,
+        outside: &Registration,
+        namespace: &str,
+    ) -> Result<Self> {
         let mut kinds = Vec::new();
         let selection = Selection { namespace: namespace.to_owned(), ..Selection::default() };
         for store in resources.all().into_iter().filter(|store| is_content(&store.resource)) {
@@ -35,25 +47,39 @@ impl Content {
                 kinds.push((store, list.entries));
             }
         }
-        Ok(Self { namespace: namespace.to_owned(), kinds })
+        let elsewhere = outside.held(&user(), namespace).await;
+        Ok(Self { namespace: namespace.to_owned(), kinds, elsewhere })
     }
 
     /// Whether all of a part is being deleted; `None` where there is nothing.
     pub(super) fn is_going(&self, part: Part) -> Option<bool> {
-        let mut entries = self
+        let here = self
             .part(part)
-            .flat_map(|(store, entries)| entries.iter().map(move |entry| store.facts(entry).deleting))
-            .peekable();
-        entries.peek()?;
-        Some(entries.all(|deleting| deleting))
+            .flat_map(|(store, entries)| entries.iter().map(move |entry| store.facts(entry).deleting));
+        let elsewhere = self.elsewhere(part).iter().map(Held::is_going);
+        let mut all = here.chain(elsewhere).peekable();
+        all.peek()?;
+        Some(all.all(|deleting| deleting))
+    }
+
+    /// When to look again: nobody tells what goes elsewhere.
+    pub(super) fn next(&self) -> Next {
+        match self.elsewhere.held.is_empty() {
+            true => Next::Done,
+            false => Next::After(ELSEWHERE_INTERVAL),
+        }
     }
 
     /// Deletes a part.
     ///
     /// # Errors
     /// What was said about resources that could not be deleted; the others are.
-    pub(super) async fn delete(&self, part: Part) -> Result<(), Vec<String>> {
+    pub(super) async fn delete(&self, part: Part, outside: &Registration) -> Result<(), Vec<String>> {
         let mut failures = Vec::new();
+        let elsewhere = self.elsewhere(part);
+        if !elsewhere.is_empty() {
+            failures.extend(outside.delete_held(&user(), elsewhere).await.err().into_iter().flatten());
+        }
         let options =
             DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
         let selection = Selection { namespace: self.namespace.clone(), ..Selection::default() };
@@ -69,6 +95,13 @@ impl Content {
         if failures.is_empty() { Ok(()) } else { Err(failures) }
     }
 
+    fn elsewhere(&self, part: Part) -> &[Held] {
+        match part {
+            Part::Pods => &[],
+            Part::Others => &self.elsewhere.held,
+        }
+    }
+
     fn part(&self, part: Part) -> impl Iterator<Item = &(Arc<Store>, Vec<Arc<Entry>>)> {
         let is_pods = |resource: &Resource| resource.group.is_empty() && &*resource.plural == "pods";
         self.kinds.iter().filter(move |(store, _)| is_pods(&store.resource) == (part == Part::Pods))
@@ -78,4 +111,10 @@ impl Content {
 /// What a namespace takes along: all that lives in it and can be deleted.
 fn is_content(resource: &Resource) -> bool {
     resource.scope == Scope::Namespaced && resource.allows(Verb::Delete) && resource.allows(Verb::List)
+}
+
+/// Whom aggregated API servers are asked as.
+fn user() -> User {
+    let groups = ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"];
+    User { name: WRITER.user.into(), groups: groups.map(str::to_owned).to_vec(), ..User::default() }
 }

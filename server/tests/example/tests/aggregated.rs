@@ -123,8 +123,24 @@ async fn it_serves_behind_the_main_server() {
     let second = watched.frame().await.expect("an event").expect("a frame").into_data().expect("data");
     assert_eq!(value(&second).text_at(&["type"]), "MODIFIED");
 
+    // A namespace takes along what it holds there.
+    main.must(Method::POST, "/api/v1/namespaces", r#"{"metadata":{"name":"kitchen"}}"#).await;
+    let kitchen = TEAPOTS.replace("default", "kitchen");
+    for name in ["green", "white"] {
+        let (code, _) = alice(Method::POST, &kitchen, &BROWN.replace("brown", name)).await;
+        assert_eq!(code, 201);
+    }
+    main.must(Method::DELETE, "/api/v1/namespaces/kitchen", "").await;
+    main.until("/api/v1/namespaces/kitchen", |code, _| code == 404).await;
+    let left = main.get(&kitchen).await.1;
+    assert!(left.at(&["items"]).and_then(Value::as_array).is_some_and(Vec::is_empty), "{left:?}");
+    let others = main.get(TEAPOTS).await.1;
+    assert_eq!(others.at(&["items"]).and_then(Value::as_array).map(Vec::len), Some(1));
+
     // When it stops, its own group is unavailable and nothing else.
     drainer.begin();
+    // Whoever asks first finds out; nobody has to wait for the next check.
+    main.until(TEAPOTS, |code, _| code == 503).await;
     let down = main.reason("v1.tea.example.com", "FailedDiscoveryCheck").await;
     let message = format!(
         "failing or missing response from https://127.0.0.1:{0}/apis/tea.example.com/v1: \
