@@ -31,13 +31,14 @@ pub(crate) type Versions = HashMap<(String, String), Vec<Value>>;
 pub(crate) struct Known {
     pub(crate) versions: Versions,
     pub(crate) etag: Option<HeaderValue>,
+    pub(crate) swagger_etag: Option<HeaderValue>,
 }
 
 /// How a server told what it serves.
 #[derive(Debug)]
 pub(crate) enum Told {
     /// All of it.
-    All(Known),
+    All { versions: Versions, etag: Option<HeaderValue> },
     /// As before.
     Unchanged,
     /// It knows the legacy documents only.
@@ -61,7 +62,7 @@ impl Asked<'_> {
                 let value =
                     typed(answer.body(), types, LIST, "apidiscovery.k8s.io/v2", "APIGroupDiscoveryList")?;
                 let etag = answer.headers().get(ETAG).cloned();
-                Ok(Told::All(Known { versions: versions(&value), etag }))
+                Ok(Told::All { versions: versions(&value), etag })
             }
             _ => Ok(Told::Legacy),
         }
@@ -92,6 +93,21 @@ impl Asked<'_> {
             }
             StatusCode::NOT_FOUND => Ok(Vec::new()),
             other => Err(format!("the server answers {other} for its OpenAPI documents")),
+        }
+    }
+
+    /// The server's OpenAPI v2 document; `None` where it is as before.
+    pub(crate) async fn swagger(&self, known: &mut Known) -> Result<Option<Value>, String> {
+        let answer = self.get("/openapi/v2", "application/json", known.swagger_etag.as_ref()).await?;
+        match answer.status() {
+            StatusCode::NOT_MODIFIED => Ok(None),
+            StatusCode::OK => {
+                let (value, _) = decode(answer.body()).map_err(|error| error.to_string())?;
+                known.swagger_etag = answer.headers().get(ETAG).cloned();
+                Ok(Some(value))
+            }
+            StatusCode::NOT_FOUND => Ok(Some(Value::Null)),
+            other => Err(format!("the server answers {other} for its OpenAPI v2 document")),
         }
     }
 

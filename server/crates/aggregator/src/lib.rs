@@ -14,6 +14,7 @@ pub mod registration;
 pub mod routes;
 pub mod server;
 pub mod service;
+mod swagger;
 mod upgrade;
 
 pub use content::{Elsewhere, Held};

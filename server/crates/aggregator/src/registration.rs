@@ -19,6 +19,7 @@ use tracing::debug;
 use crate::gather::{Asked, Known, Told};
 use crate::routes::{Route, Routes};
 use crate::service::{ApiService, Remote};
+use crate::swagger;
 
 /// How often a server is asked again that answers.
 const REFRESH_SECONDS: u64 = 60;
@@ -43,6 +44,8 @@ struct State {
     followers: HashMap<Remote, Follower>,
     /// Where servers outside have their OpenAPI documents.
     documents: HashMap<Remote, Vec<(String, String)>>,
+    /// What they say in OpenAPI v2.
+    swaggers: HashMap<Remote, Value>,
 }
 
 /// The task that asks one server; it ends when this is dropped.
@@ -121,7 +124,10 @@ impl Registration {
         }
         self.routes.set(&service);
         match &service.remote {
-            None => self.discovery.remove_told(&service.group, &service.version),
+            None => {
+                self.discovery.remove_told(&service.group, &service.version);
+                self.openapi.remove_other(&service.name);
+            }
             Some(remote) => {
                 let is_new = before.is_none_or(|before| before.remote.is_none());
                 if is_new {
@@ -144,6 +150,7 @@ impl Registration {
         let Some(service) = state.services.remove(name) else { return };
         self.routes.remove(&service.group, &service.version);
         self.discovery.remove_told(&service.group, &service.version);
+        self.openapi.remove_other(name);
         self.settle(&mut state);
     }
 
@@ -158,10 +165,11 @@ impl Registration {
 
     /// Tells discovery and OpenAPI of all, and forgets servers that nobody needs any more.
     fn settle(&self, state: &mut State) {
-        let State { services, followers, documents } = state;
+        let State { services, followers, documents, swaggers } = state;
         let used = |remote: &Remote| services.values().any(|one| one.remote.as_ref() == Some(remote));
         followers.retain(|remote, _| used(remote));
         documents.retain(|remote, _| used(remote));
+        swaggers.retain(|remote, _| used(remote));
         let own = Registered {
             name: "v1.apiregistration.k8s.io".into(),
             group: "apiregistration.k8s.io".into(),
@@ -220,8 +228,8 @@ impl Registration {
         let asked = Asked { backend: &backend, host: &host };
         let told = asked.discovery(known, &self.types).await;
         let found = match told {
-            Ok(Told::All(now)) => {
-                *known = now;
+            Ok(Told::All { versions, etag }) => {
+                (known.versions, known.etag) = (versions, etag);
                 self.tell(remote, |service| Some(known_of(known, service)));
                 Ok(())
             }
@@ -235,16 +243,33 @@ impl Registration {
                 Err(why)
             }
         };
-        match asked.openapi().await {
-            Ok(documents) => {
-                let mut state = self.state.lock();
-                if state.followers.contains_key(remote) {
-                    state.documents.insert(remote.clone(), documents);
-                    self.tell_documents(&mut state);
-                }
-                found
+        let documents = asked.openapi().await.map(|documents| {
+            let mut state = self.state.lock();
+            if state.followers.contains_key(remote) {
+                state.documents.insert(remote.clone(), documents);
+                self.tell_documents(&mut state);
             }
-            Err(why) => found.and(Err(why)),
+        });
+        let swagger = asked.swagger(known).await.map(|document| {
+            let mut state = self.state.lock();
+            if state.followers.contains_key(remote)
+                && let Some(document) = document
+            {
+                state.swaggers.insert(remote.clone(), document);
+            }
+            self.tell_swagger(&state, remote);
+        });
+        found.and(documents).and(swagger)
+    }
+
+    /// Tells the part of a server's OpenAPI v2 document that is about what is registered as its.
+    fn tell_swagger(&self, state: &State, remote: &Remote) {
+        let Some(document) = state.swaggers.get(remote) else { return };
+        for service in state.services.values().filter(|one| one.remote.as_ref() == Some(remote)) {
+            match swagger::below(document, &format!("{}/", service.path())) {
+                Some(part) => self.openapi.set_other(&service.name, Arc::new(part)),
+                None => self.openapi.remove_other(&service.name),
+            }
         }
     }
 

@@ -26,20 +26,20 @@ pub(crate) fn below(document: &Value, prefix: &str) -> Option<Value> {
     while let Some(value) = open.pop() {
         let mut found = Vec::new();
         references(value, &mut found);
-        for reference in found.into_iter().filter(|one| !needed.contains(*one)) {
+        for reference in found {
+            if !needed.insert(reference) {
+                continue;
+            }
             let (part, name) = match reference.strip_prefix(DEFINITIONS) {
                 Some(name) => ("definitions", name),
                 None => ("parameters", reference.strip_prefix(PARAMETERS).unwrap_or_default()),
             };
-            if let Some(target) = members(part).and_then(|members| members.get(name)) {
-                open.push(target);
-            }
-            needed.insert(reference.to_owned());
+            open.extend(members(part).and_then(|members| members.get(name)));
         }
     }
     let part = |name: &str, place: &str| -> Object {
         let all = members(name).into_iter().flat_map(Object::iter);
-        all.filter(|(name, _)| needed.contains(&format!("{place}{name}")))
+        all.filter(|(name, _)| needed.contains(format!("{place}{name}").as_str()))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect()
     };
@@ -76,8 +76,9 @@ mod tests {
         let (document, _) = apiwright_json::decode(document.as_bytes()).unwrap();
         assert_eq!(below(&document, "/apis/b/v1/"), None);
         let found = below(&document, "/apis/a/v1/").unwrap();
-        let names = |part: &str| -> Vec<&str> {
-            found.get(part).and_then(Value::as_object).into_iter().flat_map(Object::keys).map(|key| key.as_str()).collect()
+        let names = |part: &str| -> Vec<String> {
+            let members = found.get(part).and_then(Value::as_object);
+            members.into_iter().flat_map(Object::keys).map(ToString::to_string).collect()
         };
         assert_eq!(names("paths"), ["/apis/a/v1/x"]);
         assert_eq!(names("definitions"), ["A", "B"]);

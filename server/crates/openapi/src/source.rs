@@ -165,6 +165,9 @@ impl OpenApi {
 
     /// Adds the v2 document of another server to the one that is served, or replaces what it said.
     pub fn set_other(&self, name: &str, document: Arc<Value>) {
+        if self.others.load().get(name).is_some_and(|known| *known == document) {
+            return;
+        }
         self.others.rcu(|others| {
             let mut others = BTreeMap::clone(others);
             others.insert(name.to_owned(), Arc::clone(&document));
@@ -174,6 +177,9 @@ impl OpenApi {
 
     /// Takes the v2 document of another server out.
     pub fn remove_other(&self, name: &str) {
+        if !self.others.load().contains_key(name) {
+            return;
+        }
         self.others.rcu(|others| {
             let mut others = BTreeMap::clone(others);
             others.remove(name);
