@@ -159,7 +159,7 @@ pub struct Field {
     /// `list-map-keys`.
     pub keys: Vec<Spanned<String>>,
     /// `map-type: atomic`.
-    pub map_atomic: bool,
+    pub map_atomic: Option<bool>,
     /// `patch-strategy`, as words.
     pub patch: Option<Spanned<Vec<String>>>,
     /// `patch-merge-key`.
@@ -319,6 +319,10 @@ pub struct Strategy {
     pub delete_returns_object: bool,
     /// Whether a creation may bring a status.
     pub status_on_create: bool,
+    /// Top-level fields that no write of the whole owns.
+    pub unowned: Vec<Spanned<String>>,
+    /// Metadata that a status write does not own.
+    pub unowned_by_status: Vec<Spanned<String>>,
 }
 
 /// How names are checked.

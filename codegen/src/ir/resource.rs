@@ -105,6 +105,8 @@ pub struct Strategy {
     pub status_on_create: bool,
     pub graceful_delete: bool,
     pub delete_returns_object: bool,
+    pub unowned: Vec<String>,
+    pub unowned_by_status: Vec<String>,
 }
 
 /// A subresource.

@@ -17,6 +17,8 @@ pub struct Struct {
     pub columns: Vec<Column>,
     /// Whether apply treats it as one value.
     pub atomic: bool,
+    /// Whether some field has it all the same granular.
+    pub granular: bool,
     /// Fields of which at most one is set.
     pub unions: Vec<Union>,
     /// As they are printed.
@@ -118,6 +120,8 @@ pub struct StructRef {
     pub module: String,
     /// `POD_SPEC`.
     pub ident: String,
+    /// Whether apply looks into it there, atomic as it is elsewhere.
+    pub granular: bool,
 }
 
 /// How apply merges a list.

@@ -31,6 +31,7 @@ impl<'a> Context<'a> {
             kind: Some(kind_name(home, &name)),
             columns: Vec::new(),
             atomic: false,
+            granular: false,
             unions: Vec::new(),
             fields: vec![
                 field("kind", described("kind"), text(), None),

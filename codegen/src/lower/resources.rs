@@ -28,7 +28,11 @@ impl<'a> Context<'a> {
             short_names: texts(&resource.short_names),
             categories: texts(&resource.categories),
             namespaced: resource.namespaced,
-            schema: StructRef { module: names::module(home), ident: names::constant(&resource.kind) },
+            schema: StructRef {
+                module: names::module(home),
+                ident: names::constant(&resource.kind),
+                granular: false,
+            },
             storage: self.storage(home, &kind, resource),
             strategy: strategy(resource),
             columns: resource.columns.iter().map(|column| self.lower_column(home, column)).collect(),
@@ -181,6 +185,8 @@ fn strategy(resource: &spec::Resource) -> Strategy {
         status_on_create: written.status_on_create,
         graceful_delete: written.graceful_delete,
         delete_returns_object: written.delete_returns_object,
+        unowned: texts(&written.unowned),
+        unowned_by_status: texts(&written.unowned_by_status),
     }
 }
 

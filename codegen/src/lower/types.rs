@@ -25,16 +25,28 @@ impl<'a> Context<'a> {
             kind: is_kind.then(|| kind_name(home, &of.name)),
             columns: of.columns.iter().map(|column| self.lower_column(home, column)).collect(),
             atomic: of.atomic,
+            granular: of.atomic && self.is_used_granular(home, of),
             unions: of.unions.iter().map(lower_union).collect(),
             fields,
             definition,
         }
     }
 
+    /// Whether a field somewhere has an atomic type that is not atomic there.
+    fn is_used_granular(&self, home: Home<'a>, of: &'a spec::Type) -> bool {
+        crate::check::index::fields(self.index.spec).any(|(at, _, field)| match &field.holds.value {
+            Holds::Named(name) if field.map_atomic == Some(false) => self
+                .index
+                .find(at, name)
+                .is_some_and(|(there, found)| definition(there, &found.name) == definition(home, &of.name)),
+            _ => false,
+        })
+    }
+
     /// Where a type's static is.
     pub(super) fn struct_ref(&self, home: Home<'a>, name: &TypeName) -> Option<StructRef> {
         let (home, of) = self.index.find(home, name)?;
-        Some(StructRef { module: names::module(home), ident: names::constant(&of.name) })
+        Some(StructRef { module: names::module(home), ident: names::constant(&of.name), granular: false })
     }
 
     fn lower_field(&self, home: Home<'a>, definition: &str, field: &spec::Field) -> Field {
@@ -81,7 +93,8 @@ impl<'a> Context<'a> {
                 };
                 item.rules = rules(true);
             }
-            Shape::Map { atomic, .. } => *atomic = field.map_atomic,
+            Shape::Map { atomic, .. } => *atomic = field.map_atomic == Some(true),
+            Shape::Struct(of) => of.granular = field.map_atomic == Some(false),
             _ => {}
         }
         Node {

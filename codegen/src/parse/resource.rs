@@ -102,6 +102,8 @@ fn strategy(words: &mut Words<'_>) -> Strategy {
         graceful_delete: words.flag("gracefulDelete").unwrap_or(false),
         delete_returns_object: words.flag("deleteReturnsObject").unwrap_or(false),
         status_on_create: words.flag("statusOnCreate").unwrap_or(false),
+        unowned: words.texts("unowned").unwrap_or_default(),
+        unowned_by_status: words.texts("unownedByStatus").unwrap_or_default(),
     };
     words.finish();
     strategy

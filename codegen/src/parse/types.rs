@@ -72,7 +72,7 @@ fn field(name: Spanned<String>, mut words: Words<'_>) -> Option<Field> {
         keys: words.texts("keys").unwrap_or_default(),
         map_atomic: words
             .choice("mapType", &[("atomic", true), ("granular", false)])
-            .is_some_and(|atomic| atomic.value),
+            .map(|atomic| atomic.value),
         patch: patch(&mut words),
         patch_key: words.text("patchKey"),
         default: words.take("default"),

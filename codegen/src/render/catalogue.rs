@@ -95,5 +95,5 @@ fn all(ir: &Ir) -> impl Iterator<Item = (&Version, &crate::ir::Struct)> {
 }
 
 fn reference(version: &Version, ident: &str) -> TokenStream {
-    types::path(&StructRef { module: version.module.clone(), ident: ident.into() })
+    types::path(&StructRef { module: version.module.clone(), ident: ident.into(), granular: false })
 }

@@ -148,7 +148,10 @@ fn strategy(of: &Strategy) -> TokenStream {
         status_on_create,
         graceful_delete,
         delete_returns_object,
+        unowned,
+        unowned_by_status,
     } = of;
+    let (unowned, unowned_by_status) = (texts(unowned), texts(unowned_by_status));
     let status_fields = texts(status_fields);
     quote! {
         Strategy {
@@ -161,6 +164,8 @@ fn strategy(of: &Strategy) -> TokenStream {
             status_on_create: #status_on_create,
             graceful_delete: #graceful_delete,
             delete_returns_object: #delete_returns_object,
+            unowned: #unowned,
+            unowned_by_status: #unowned_by_status,
         }
     }
 }

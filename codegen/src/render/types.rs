@@ -12,21 +12,28 @@ pub(super) fn render(version: &Version) -> String {
     let prelude = quote!(
         use crate::generated::prelude::*;
     );
-    format::file(
-        std::iter::once(prelude).chain(version.types.iter().flat_map(|one| [head(one), fields(one)])),
-    )
+    format::file(std::iter::once(prelude).chain(version.types.iter().flat_map(|one| {
+        let twin = one.granular.then(|| head(one, true));
+        [Some(head(one, false)), twin, Some(fields(one))].into_iter().flatten()
+    })))
 }
 
 /// The path of a type's static, from any of these modules.
 pub(super) fn path(of: &StructRef) -> TokenStream {
-    let (module, name) = (ident(&of.module), ident(&of.ident));
+    let module = ident(&of.module);
+    let name = static_ident(&of.ident, of.granular);
     quote!(crate::generated::types::#module::#name)
 }
 
-fn head(of: &Struct) -> TokenStream {
+/// A type that is atomic except at some fields has a static of either sort.
+fn static_ident(name: &str, granular: bool) -> proc_macro2::Ident {
+    if granular { format_ident!("{name}_GRANULAR") } else { ident(name) }
+}
+
+fn head(of: &Struct, granular: bool) -> TokenStream {
     let summary = format!(" `{}`.", of.definition);
-    let (name, fields) = (ident(&of.ident), fields_ident(of));
-    let (definition, doc, atomic) = (text(&of.definition), text(&of.doc), of.atomic);
+    let (name, fields) = (static_ident(&of.ident, granular), fields_ident(of));
+    let (definition, doc, atomic) = (text(&of.definition), text(&of.doc), of.atomic && !granular);
     let mut sorted: Vec<usize> = (0..of.fields.len()).collect();
     sorted.sort_by(|a, b| of.fields[*a].name.cmp(&of.fields[*b].name));
     let sorted = sorted.into_iter().map(Literal::usize_unsuffixed);

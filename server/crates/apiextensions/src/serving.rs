@@ -197,6 +197,8 @@ impl Serving {
                 status_on_create: false,
                 graceful_delete: false,
                 delete_returns_object: false,
+                unowned: Ref::Static(&[]),
+                unowned_by_status: Ref::Static(&[]),
             },
             columns: self.columns(version),
             selectable: table(version.selectable.iter().map(|path| selectable(path)).collect()),

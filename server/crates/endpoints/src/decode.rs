@@ -16,6 +16,7 @@ use apiwright_schema::decode::{self as schema, Decoded, ObjectKind, Source};
 use apiwright_schema::patch::{self, FieldValidation, Patch};
 use apiwright_schema::{Struct, defaults, prune};
 
+use crate::old;
 use crate::server::{Flavour, Target};
 
 /// What a body is to be.
@@ -132,7 +133,7 @@ pub(crate) fn disowns(value: &Value) -> bool {
 
 /// Puts that wish into an object in normal form, for ownership to see.
 pub(crate) fn disown(value: &mut Value) {
-    apiwright_meta::object::set(value, "managedFields", Vec::<Value>::new());
+    apiwright_meta::object::metadata_mut(value).insert("managedFields", Vec::<Value>::new());
 }
 
 /// Sets the defaults of an object in normal form: those of its type, then those of its hooks.
@@ -272,9 +273,10 @@ fn check_kind(wanted: Wanted<'_>, api_version: &str, kind: &str) -> Result<(), S
         return Ok(());
     }
     let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
-    if wanted.catalogue.kind(group, version, kind).is_none() {
-        return Err(refusal::no_kind(kind, api_version));
-    }
+    let group = match wanted.catalogue.kind(group, version, kind) {
+        Some(_) => group,
+        None => old::group_now(group, version, kind).ok_or_else(|| refusal::no_kind(kind, api_version))?,
+    };
     if kind == wanted.kind && group == wanted.group {
         // The version is told below.
         return Ok(());
@@ -325,7 +327,7 @@ pub(crate) fn merged(wanted: Wanted<'_>, value: Value) -> Result<Value, String> 
 
 fn check_version(wanted: Wanted<'_>, api_version: &str) -> Result<()> {
     let expected = wanted.api_version();
-    if api_version == expected {
+    if api_version == expected || wanted.group == "policy" && old::is_accepted(api_version, wanted.kind) {
         return Ok(());
     }
     Err(Status::bad_request(format!(

@@ -23,6 +23,7 @@ mod get;
 mod identity;
 mod list;
 mod negotiate;
+mod old;
 mod options;
 mod owners;
 mod ownership;

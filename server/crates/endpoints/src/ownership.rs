@@ -108,8 +108,16 @@ impl std::fmt::Debug for Ownership<'_> {
 fn filter(target: Target<'_>) -> Filter {
     let resource = target.resource();
     match target.subresource.map(|one| &one.does) {
-        Some(SubresourceKind::Status) => Filter::without(&all_but_status(resource)),
-        None if resource.strategy.status_subresource => Filter::without(&["status"]),
+        Some(SubresourceKind::Status) => {
+            let kept = all_but_status(resource).into_iter().map(|name| vec![name]);
+            let also = resource.strategy.unowned_by_status.iter().map(|path| path.split('.').collect());
+            Filter::without_paths(kept.chain(also))
+        }
+        None => {
+            let status = resource.strategy.status_subresource.then(|| vec!["status"]);
+            let also = resource.strategy.unowned.iter().map(|path| path.split('.').collect());
+            Filter::without_paths(status.into_iter().chain(also))
+        }
         _ => Filter::All,
     }
 }

@@ -271,6 +271,8 @@ fn resource(plural: &'static str, name: &'static str, scope: Scope) -> Resource 
             status_on_create: false,
             graceful_delete: false,
             delete_returns_object: false,
+            unowned: shared(Vec::new()),
+            unowned_by_status: shared(Vec::new()),
         },
         columns: none(),
         selectable: none(),

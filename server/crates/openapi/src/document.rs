@@ -68,7 +68,9 @@ pub(crate) fn build(subject: &Subject, types: &Types) -> Value {
     token.push("name", "authorization");
     token.push("in", "header");
     let mut components = Object::new();
-    components.push("schemas", schemas.into_value());
+    if !schemas.is_empty() {
+        components.push("schemas", schemas.into_value());
+    }
     components.push("securitySchemes", Object::from_iter([("BearerToken", token)]));
     let mut document = Object::new();
     document.push("openapi", "3.0.0");
@@ -142,6 +144,10 @@ fn version_paths(
         "APIResourceList",
     );
     all.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut used: Vec<&Value> = all.iter().map(|(_, item)| item).collect();
+    used.extend(resources.values());
+    schemas.keep_used(&used);
+    schemas.mark_parts();
     resources.into_iter().chain(all.into_iter().map(|(path, item)| (path.into(), item))).collect()
 }
 
@@ -200,14 +206,41 @@ fn discovery(
         schemas.add(&ty);
         schemas.mark_kinds(&name, vec![gvk("", "v1", kind)]);
     }
+    if kind == "APIGroupList" {
+        schemas.mark_kinds(&format!("{META}.APIGroup"), vec![gvk("", "v1", "APIGroup")]);
+    }
     get(path, id, tag, &format!("get {what}"), &name, FORMS)
 }
 
 fn code_version(schemas: &mut Schemas, types: &Types) -> Object {
     const INFO: &str = "io.k8s.apimachinery.pkg.version.Info";
+    let required = [
+        "major",
+        "minor",
+        "gitVersion",
+        "gitCommit",
+        "gitTreeState",
+        "buildDate",
+        "goVersion",
+        "compiler",
+        "platform",
+    ];
+    let optional = ["emulationMajor", "emulationMinor", "minCompatibilityMajor", "minCompatibilityMinor"];
+    let text = plain("string", None);
+    let always = Object::from_iter([("default", Value::from("")), ("type", Value::from("string"))]);
+    let properties: Object = required
+        .iter()
+        .map(|name| (*name, Value::from(always.clone())))
+        .chain(optional.iter().map(|name| (*name, text.clone())))
+        .collect();
+    let mut info = Object::new();
     if let Some(ty) = types(INFO) {
-        schemas.add(&ty);
+        info.push("description", &*ty.doc);
     }
+    info.push("type", "object");
+    info.push("required", required.map(Value::from).to_vec());
+    info.push("properties", properties);
+    schemas.put(INFO, info.into());
     get(
         "/version/",
         "getCodeVersion",
@@ -238,7 +271,7 @@ fn open_id(path: &str) -> Object {
     operation.push("description", doc);
     operation.push("operationId", id);
     operation.push("responses", text_responses(&[form]));
-    Object::from_iter([(path, Object::from_iter([("get", operation)]))])
+    Object::from_iter([(format!("{path}/"), Object::from_iter([("get", operation)]))])
 }
 
 fn get(path: &str, id: &str, tag: &str, doc: &str, definition: &str, forms: &[&str]) -> Object {

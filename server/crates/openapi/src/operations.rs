@@ -182,7 +182,10 @@ fn object_operations(resource: &Resource, names: &Names, scope: &str) -> Vec<Ope
                 &names.gvk,
             )),
             Verb::Delete => {
-                let answer = if resource.strategy.delete_returns_object { &names.object } else { STATUS };
+                // What a finalizer of its own kind holds back is answered as it goes, not when it is gone.
+                let is_held = resource.subresources.iter().any(|one| &*one.name == "finalize");
+                let returns = resource.strategy.delete_returns_object && !is_held;
+                let answer = if returns { &names.object } else { STATUS };
                 let mut body =
                     operation(names, &article("delete", kind), &id("delete"), "delete", &names.gvk);
                 body.push("requestBody", request_body(names.bodies(), DELETE_OPTIONS, false));
@@ -355,9 +358,7 @@ fn list_operation(
         ),
     };
     let mut body = operation(names, &doc, id, action, &names.gvk);
-    // What can be listed but not watched comes in no stream form.
-    let streams = resource.allows(Verb::Watch) && !names.is_custom;
-    let forms = if streams { [FORMS, STREAMS].concat() } else { names.forms().to_vec() };
+    let forms = if names.is_custom { names.forms().to_vec() } else { [FORMS, STREAMS].concat() };
     let answer =
         if action == "list" { &names.list } else { "io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent" };
     body.push("responses", responses(&[("200", "OK")], &forms, answer));
@@ -442,7 +443,7 @@ fn push(out: &mut Vec<(String, Value)>, resource: &Resource, path: String, opera
     let Some(first) = operations.first() else { return };
     let mut common: Vec<&str> = first.parameters.clone();
     common.retain(|name| operations.iter().all(|one| one.parameters.contains(name)));
-    common.sort_by_key(|name| name.trim_start_matches('{'));
+    common.sort_by_key(|name| (name.trim_matches(['{', '}']), !name.starts_with('{')));
     let kind = &*resource.kind;
     let mut item = Object::new();
     for mut operation in operations {

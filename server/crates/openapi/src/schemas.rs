@@ -1,10 +1,12 @@
 //! Types as OpenAPI v3 schemas, as kube-openapi's generator publishes Go types.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use apiwright_json::{Object, Value, decode};
 use apiwright_registry::typed::Types;
 use apiwright_schema::{Field, List, ListKind, Map, Node, Shape, Struct};
+
+use crate::operations::gvk;
 
 const TIME: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Time";
 const MICRO_TIME: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime";
@@ -13,6 +15,28 @@ const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const INT_OR_STRING: &str = "io.k8s.apimachinery.pkg.util.intstr.IntOrString";
 const RAW_EXTENSION: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
 const FIELDS_V1: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1";
+
+/// What upstream's types say beside what they do: of a definition's field, the word and its value,
+/// or none where it is not said. Apply does the same either way.
+const SAID: &[(&str, &str, &str, Option<&str>)] = &[
+    ("io.k8s.apimachinery.pkg.apis.meta.v1.APIResource", "verbs", LIST_TYPE, None),
+    (
+        "io.k8s.api.core.v1.PersistentVolumeClaimStatus",
+        "allocatedResourceStatuses",
+        MAP_TYPE,
+        Some("granular"),
+    ),
+    (
+        "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIServiceSpec",
+        "caBundle",
+        LIST_TYPE,
+        Some("atomic"),
+    ),
+];
+/// Where definitions are in a document.
+const DEFINITIONS: &str = "#/components/schemas/";
+const LIST_TYPE: &str = "x-kubernetes-list-type";
+const MAP_TYPE: &str = "x-kubernetes-map-type";
 
 /// The schemas of a document, by definition name.
 pub struct Schemas {
@@ -33,8 +57,46 @@ impl Schemas {
         }
         // The name is taken first: types may refer to themselves.
         self.all.insert(ty.name.to_string(), Value::Null);
-        let schema = self.structure(ty);
+        // Its use may be granular where the type as such is atomic.
+        let itself = if ty.atomic { None } else { (self.types)(&ty.name) };
+        let schema = self.structure(itself.as_deref().unwrap_or(ty));
         self.all.insert(ty.name.to_string(), schema);
+    }
+
+    /// Drops what nothing of these values refers to, directly or not.
+    pub fn keep_used(&mut self, by: &[&Value]) {
+        let mut used = BTreeSet::new();
+        let mut found: Vec<String> = Vec::new();
+        by.iter().for_each(|value| references(value, &mut found));
+        while let Some(name) = found.pop() {
+            if used.insert(name.clone())
+                && let Some(schema) = self.all.get(&name)
+            {
+                references(schema, &mut found);
+            }
+        }
+        self.all.retain(|name, _| used.contains(name));
+    }
+
+    /// Marks the kinds of the core group that are parts of other kinds.
+    pub fn mark_parts(&mut self) {
+        for (name, schema) in &mut self.all {
+            let Some((version, kind)) =
+                name.strip_prefix("io.k8s.api.core.").and_then(|rest| rest.split_once('.'))
+            else {
+                continue;
+            };
+            let Value::Object(schema) = schema else { continue };
+            let is_kind = ["kind", "apiVersion", "metadata"].iter().all(|member| {
+                schema
+                    .get("properties")
+                    .and_then(Value::as_object)
+                    .is_some_and(|all| all.contains_key(member))
+            });
+            if is_kind && !schema.contains_key("x-kubernetes-group-version-kind") {
+                schema.insert("x-kubernetes-group-version-kind", vec![gvk("", version, kind)]);
+            }
+        }
     }
 
     /// Adds a value that no table has, with what it means.
@@ -54,6 +116,11 @@ impl Schemas {
         }
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
     /// `components.schemas`.
     pub fn into_value(self) -> Value {
         Value::Object(self.all.into_iter().collect())
@@ -68,18 +135,39 @@ impl Schemas {
         if !required.is_empty() {
             schema.push("required", required);
         }
-        let properties: Object = ty.fields.iter().map(|field| (&*field.name, self.property(field))).collect();
+        // A list of a kind is nobody's to merge.
+        let is_list = ty.fields.iter().any(|field| is_list_meta(&field.node));
+        let properties: Object =
+            ty.fields.iter().map(|field| (&*field.name, self.member(ty, is_list, field))).collect();
         if !properties.is_empty() {
             schema.push("properties", properties);
         }
         if ty.atomic {
-            schema.push("x-kubernetes-map-type", "atomic");
+            schema.push(MAP_TYPE, "atomic");
         }
         let unions: Vec<Value> = ty.unions.iter().map(union).collect();
         if !unions.is_empty() {
             schema.push("x-kubernetes-unions", unions);
         }
         schema.into()
+    }
+
+    fn member(&mut self, of: &Struct, is_list: bool, field: &Field) -> Value {
+        let mut property = self.property(field);
+        if let Value::Object(schema) = &mut property {
+            if is_list && &*field.name == "items" {
+                schema.remove(LIST_TYPE);
+            }
+            for (_, _, word, value) in
+                SAID.iter().filter(|said| *said.0 == *of.name && *said.1 == *field.name)
+            {
+                match value {
+                    Some(value) => schema.insert(*word, *value),
+                    None => schema.remove(*word),
+                };
+            }
+        }
+        property
     }
 
     fn property(&mut self, field: &Field) -> Value {
@@ -89,16 +177,28 @@ impl Schemas {
             _ => self.node(&field.node),
         };
         let Value::Object(mut schema) = schema else { return schema };
+        let is_granular = match &field.node.shape {
+            Shape::Struct(ty) if !ty.name.is_empty() && !ty.atomic => {
+                (self.types)(&ty.name).is_some_and(|itself| itself.atomic)
+            }
+            _ => false,
+        };
+        let default = published_default(field);
         // A reference allows nothing beside it.
-        if let Some(reference) = schema.get("$ref").cloned() {
+        if let Some(reference) = schema.get("$ref").cloned()
+            && (!field.doc.is_empty() || default.is_some() || is_granular)
+        {
             schema = Object::new();
             schema.push("allOf", vec![Value::Object([("$ref", reference)].into_iter().collect())]);
         }
         if !field.doc.is_empty() {
             schema.insert("description", &*field.doc);
         }
-        if let Some(default) = published_default(field) {
+        if let Some(default) = default {
             schema.push("default", default);
+        }
+        if is_granular {
+            schema.push(MAP_TYPE, "granular");
         }
         if let Some(patch) = &field.patch {
             if !patch.key.is_empty() {
@@ -150,12 +250,12 @@ impl Schemas {
         schema.push("items", self.node(&list.item));
         match &list.kind {
             _ if !merges => {}
-            ListKind::Atomic => schema.push("x-kubernetes-list-type", "atomic"),
-            ListKind::Set => schema.push("x-kubernetes-list-type", "set"),
+            ListKind::Atomic => schema.push(LIST_TYPE, "atomic"),
+            ListKind::Set => schema.push(LIST_TYPE, "set"),
             ListKind::Map(keys) => {
                 let keys: Vec<Value> = keys.iter().map(|key| Value::from(&**key)).collect();
                 schema.push("x-kubernetes-list-map-keys", keys);
-                schema.push("x-kubernetes-list-type", "map");
+                schema.push(LIST_TYPE, "map");
             }
         }
         schema.into()
@@ -166,7 +266,7 @@ impl Schemas {
         schema.push("type", "object");
         schema.push("additionalProperties", self.node(&map.value));
         if map.atomic {
-            schema.push("x-kubernetes-map-type", "atomic");
+            schema.push(MAP_TYPE, "atomic");
         }
         schema.into()
     }
@@ -187,9 +287,29 @@ impl Schemas {
     }
 }
 
+/// The definitions that a value refers to, itself or within.
+fn references(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(object) => {
+            for (key, value) in object.iter() {
+                match value.as_str().and_then(|text| text.strip_prefix(DEFINITIONS)) {
+                    Some(name) if key == "$ref" => found.push(name.to_owned()),
+                    _ => references(value, found),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+        _ => {}
+    }
+}
+
+fn is_list_meta(node: &Node) -> bool {
+    matches!(&node.shape, Shape::Struct(ty) if &*ty.name == "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta")
+}
+
 /// `{"$ref": "#/components/schemas/…"}`.
 pub fn reference(name: &str) -> Value {
-    Value::Object([("$ref", format!("#/components/schemas/{name}"))].into_iter().collect())
+    Value::Object([("$ref", format!("{DEFINITIONS}{name}"))].into_iter().collect())
 }
 
 /// A schema of a type and a format.

@@ -12,7 +12,7 @@ pub(crate) const NOT_STORED: [&str; 2] = ["resourceVersion", "selfLink"];
 
 /// Gives an object the metadata that a status write may not change, for kinds whose status
 /// endpoint changes the status only (upstream: `ResetObjectMetaForStatus`).
-pub fn reset_for_status(object: &mut Value, old: &Value) {
+pub(crate) fn reset_for_status(object: &mut Value, old: &Value) {
     for member in
         ["deletionTimestamp", "generation", "labels", "annotations", "finalizers", "ownerReferences"]
     {

@@ -160,6 +160,10 @@ pub struct Strategy {
     pub graceful_delete: bool,
     /// Whether an object is answered when it was deleted, instead of a Status.
     pub delete_returns_object: bool,
+    /// Fields besides `status` that no write of the whole owns.
+    pub unowned: Table<Text>,
+    /// Dotted paths besides the fields beside `status` that no write of the status owns.
+    pub unowned_by_status: Table<Text>,
 }
 
 /// How names are checked.

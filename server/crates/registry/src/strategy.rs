@@ -69,6 +69,9 @@ impl Store {
         metadata::match_namespace(object, self.namespace_of(namespace))?;
         metadata::copy(object, old, "generation");
         self.separate(&write.subresource, object, old);
+        if write.subresource == "status" {
+            self.keep_metadata(object, old);
+        }
         self.resource.hooks.prepare_update(Self::context(write), object, old);
         if self.resource.strategy.generation && self.content_differs(object, old) {
             object::set_generation(object, object::generation(old) + 1);
@@ -109,6 +112,17 @@ impl Store {
             "" if strategy.status_subresource => replace(new, old, is_status),
             "status" => replace(new, old, |key| !is_status(key) && !is_meta(key)),
             _ => {}
+        }
+    }
+
+    /// Keeps a write to the status from what it does not own of the metadata.
+    fn keep_metadata(&self, object: &mut Value, old: &Value) {
+        for path in self.resource.strategy.unowned_by_status.iter() {
+            match path.strip_prefix("metadata") {
+                Some("") => metadata::reset_for_status(object, old),
+                Some(member) => metadata::copy(object, old, member.trim_start_matches('.')),
+                None => {}
+            }
         }
     }
 

@@ -29,9 +29,7 @@ impl Hooks for Deployment {
     }
 
     fn prepare_update(&self, context: WriteContext<'_>, object: &mut Value, old: &Value) {
-        if context.subresource == "status" {
-            apiwright_registry::metadata::copy(object, old, "labels");
-        } else if annotations(object) != annotations(old) {
+        if context.subresource != "status" && annotations(object) != annotations(old) {
             // They are copied to ReplicaSets, so they count like the spec.
             object::set_generation(object, object::generation(old) + 1);
         }

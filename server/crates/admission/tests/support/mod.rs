@@ -63,6 +63,8 @@ pub(crate) fn resource(
             status_on_create: false,
             graceful_delete: false,
             delete_returns_object: false,
+            unowned: none(),
+            unowned_by_status: none(),
         },
         columns: none(),
         selectable: none(),

@@ -86,6 +86,8 @@ pub fn store(
             status_on_create: false,
             graceful_delete: false,
             delete_returns_object: false,
+            unowned: none(),
+            unowned_by_status: none(),
         },
         columns: none(),
         selectable: none(),

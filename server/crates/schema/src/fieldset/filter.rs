@@ -27,6 +27,15 @@ impl Filter {
         Self::Exclude(Set::of_fields(&fields.iter().map(std::slice::from_ref).collect::<Vec<_>>()))
     }
 
+    /// All but these fields and what is in them.
+    pub fn without_paths<'a>(paths: impl Iterator<Item = Vec<&'a str>>) -> Self {
+        let paths: Vec<Vec<&str>> = paths.collect();
+        if paths.is_empty() {
+            return Self::All;
+        }
+        Self::Exclude(Set::of_fields(&paths.iter().map(Vec::as_slice).collect::<Vec<_>>()))
+    }
+
     /// The fields of a set that count.
     #[must_use]
     pub fn apply(&self, set: Set) -> Set {
