@@ -127,7 +127,7 @@ async fn rules_and_selectors() {
         |scope: &str| any_pod().replace('}', &format!(",\"scope\":\"{scope}\"}}")).replace("pods", "*");
     let blue = r#","namespaceSelector":{"matchLabels":{"team":"blue"}}"#;
     let red = r#","objectSelector":{"matchLabels":{"colour":"red"}}"#;
-    for (name, hook, request, want) in [
+    for (name, hook, request, want) in vec![
         ("any operation", hook(any_pod(), ""), pods(), "/v1.Pod"),
         ("another operation", hook(rule("\"UPDATE\"", "", "\"pods\""), ""), pods(), "-"),
         (

@@ -67,7 +67,9 @@ impl Schemas {
     pub fn keep_used(&mut self, by: &[&Value]) {
         let mut used = BTreeSet::new();
         let mut found: Vec<String> = Vec::new();
-        by.iter().for_each(|value| references(value, &mut found));
+        for value in by {
+            references(value, &mut found);
+        }
         while let Some(name) = found.pop() {
             if used.insert(name.clone())
                 && let Some(schema) = self.all.get(&name)
@@ -163,7 +165,7 @@ impl Schemas {
             {
                 match value {
                     Some(value) => schema.insert(*word, *value),
-                    None => schema.remove(*word),
+                    None => schema.remove(word),
                 };
             }
         }
