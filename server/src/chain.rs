@@ -290,7 +290,7 @@ fn admission(
     Admission::choose(
         built_in
             .into_iter()
-            .chain(webhooks.plugins(&objects))
+            .chain(webhooks.plugins(&objects, &parts.authorizer))
             .chain(policies.plugins(&objects, &parts.authorizer)),
         parts.chain.admission.iter().map(|plugin| (plugin.name, plugin.default)),
         &parts.enable_admission_plugins,

@@ -4,8 +4,8 @@
 //! it evaluates.
 //! Invariant: where nothing is configured, a request costs one load of an atomic pointer. Expressions are compiled
 //! once, when a policy changes, by event.
-//! Absence: audit annotations are evaluated, because they may fail; there is no audit log to put them in. The status
-//! of policies is kube-controller-manager's to write.
+//! Absence: audit annotations are evaluated, because they may fail, and reach no audit log. The status of policies is
+//! kube-controller-manager's to write.
 
 mod authority;
 mod bindings;

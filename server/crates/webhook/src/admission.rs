@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use apiwright_admission::{Objects, Plugin};
-use apiwright_chain::Drain;
+use apiwright_chain::{Authorizer, Drain};
 use apiwright_storage::{Error, Storage};
 
 use crate::client::Clients;
@@ -27,16 +27,18 @@ impl AdmissionWebhooks {
         }
     }
 
-    /// The plugins; they look namespaces up in `objects`.
-    pub fn plugins(&self, objects: &Objects) -> [Arc<dyn Plugin>; 2] {
+    /// The plugins; they look namespaces up in `objects`, and ask the authorizer what users may.
+    pub fn plugins(&self, objects: &Objects, authorizer: &Arc<dyn Authorizer>) -> [Arc<dyn Plugin>; 2] {
         [
             Arc::new(MutatingAdmissionWebhook {
                 configurations: Arc::clone(&self.mutating),
                 objects: objects.clone(),
+                authorizer: Arc::clone(authorizer),
             }),
             Arc::new(ValidatingAdmissionWebhook {
                 configurations: Arc::clone(&self.validating),
                 objects: objects.clone(),
+                authorizer: Arc::clone(authorizer),
             }),
         ]
     }

@@ -36,9 +36,6 @@ pub(crate) async fn ask(
         let why = format!("admission webhook {} does not support dry run", quoted(&hook.name));
         return Err(Refusal::Refused(Status::bad_request(why)));
     }
-    if hook.has_conditions {
-        return Err(Refusal::Unanswered("match conditions are not supported yet".into()));
-    }
     let Some(version) = hook.review else {
         let why = "webhook does not accept known AdmissionReview versions (v1, v1beta1)";
         return Err(Refusal::Unanswered(format!("could not create admission objects: {why}")));

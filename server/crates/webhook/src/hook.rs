@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use apiwright_admission::matching::Criteria;
 use apiwright_json::Value;
+use apiwright_policy::Conditions;
 
 use crate::client::{Client, Clients};
 
@@ -26,8 +27,8 @@ pub(crate) struct Hook {
     pub(crate) timeout: Duration,
     /// The first of the review versions that it reads and we write.
     pub(crate) review: Option<ReviewVersion>,
-    /// Whether it has match conditions, which nobody can evaluate here.
-    pub(crate) has_conditions: bool,
+    /// What else must hold for it to be called.
+    pub(crate) conditions: Conditions,
     /// How it is called.
     pub(crate) client: Client,
 }
@@ -73,7 +74,7 @@ impl Hook {
                 "v1beta1" => Some(ReviewVersion::V1Beta1),
                 _ => None,
             }),
-            has_conditions: conditions.is_some_and(|conditions| !conditions.is_empty()),
+            conditions: Conditions::of_webhook(conditions.map_or(&[], Vec::as_slice)),
             client: clients.of(hook.get("clientConfig").unwrap_or(&none)),
         }
     }

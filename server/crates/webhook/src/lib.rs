@@ -10,6 +10,7 @@ pub mod admission;
 mod answer;
 mod call;
 mod client;
+mod conditions;
 mod configurations;
 mod hook;
 mod mutating;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use apiwright_admission::matching::Matched;
 use apiwright_admission::{Attributes, Objects, Plugin};
+use apiwright_chain::Authorizer;
 use apiwright_json::Value;
 use apiwright_meta::Status;
 use apiwright_meta::status::Result;
@@ -14,6 +15,7 @@ use futures::future::BoxFuture;
 use crate::answer::Answer;
 use crate::call::{self, Refusal};
 use crate::client::quoted;
+use crate::conditions;
 use crate::configurations::Configurations;
 use crate::hook::Hook;
 use crate::validating::{Converted, concerns, not_ready};
@@ -24,6 +26,7 @@ const NAME: &str = "MutatingAdmissionWebhook";
 pub(crate) struct MutatingAdmissionWebhook {
     pub(crate) configurations: Arc<Configurations>,
     pub(crate) objects: Objects,
+    pub(crate) authorizer: Arc<dyn Authorizer>,
 }
 
 impl MutatingAdmissionWebhook {
@@ -39,7 +42,13 @@ impl MutatingAdmissionWebhook {
         let mut any = false;
         for hook in hooks.iter() {
             let matched = hook.criteria.matches(request, object.as_deref(), old, &self.objects).await?;
-            let Some(matched) = matched.filter(|_| turns.calls(NAME, &hook.id)) else { continue };
+            let Some(matched) = matched else { continue };
+            let seen = (object.as_deref(), old);
+            if !conditions::hold(hook, request, matched, seen, &self.authorizer).await?
+                || !turns.calls(NAME, &hook.id)
+            {
+                continue;
+            }
             any = true;
             let outcome = call_one(hook, request, matched, object.as_deref_mut(), old).await;
             let changed = *outcome.as_ref().unwrap_or(&false);

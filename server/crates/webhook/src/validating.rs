@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use apiwright_admission::matching::{Matched, is_exempt};
 use apiwright_admission::{Attributes, Objects, Plugin};
+use apiwright_chain::Authorizer;
 use apiwright_json::Value;
 use apiwright_meta::Status;
 use apiwright_meta::status::Result;
@@ -13,6 +14,7 @@ use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 
 use crate::call::{self, Refusal};
+use crate::conditions;
 use crate::configurations::Configurations;
 use crate::hook::Hook;
 use crate::review;
@@ -21,6 +23,7 @@ use crate::review;
 pub(crate) struct ValidatingAdmissionWebhook {
     pub(crate) configurations: Arc<Configurations>,
     pub(crate) objects: Objects,
+    pub(crate) authorizer: Arc<dyn Authorizer>,
 }
 
 impl ValidatingAdmissionWebhook {
@@ -28,7 +31,9 @@ impl ValidatingAdmissionWebhook {
         let hooks = self.configurations.hooks().ok_or_else(|| not_ready(request, object))?;
         let mut calls = FuturesUnordered::new();
         for hook in hooks.iter() {
-            if let Some(matched) = hook.criteria.matches(request, object, old, &self.objects).await? {
+            if let Some(matched) = hook.criteria.matches(request, object, old, &self.objects).await?
+                && conditions::hold(hook, request, matched, (object, old), &self.authorizer).await?
+            {
                 calls.push(ask_one(hook, request, matched, object, old));
             }
         }

@@ -1,10 +1,19 @@
 //! Expressions that say which requests a webhook or a policy is about.
 
+use apiwright_cel::Env;
 use apiwright_json::Value;
 use apiwright_meta::field::quoted;
 use apiwright_meta::{ErrorList, Path, names};
+use apiwright_policy::{Expected, fault};
 
 use crate::hooks::shared::faults::Faults;
+
+/// What does not compile, or is not true or false.
+pub(super) fn expression(env: &Env, text: &str, path: &Path, errors: &mut ErrorList) {
+    if let Err(why) = fault(env, text, Expected::Bool) {
+        errors.invalid(path.clone(), quoted(text), &why);
+    }
+}
 
 const CONDITIONS_MAX: usize = 64;
 

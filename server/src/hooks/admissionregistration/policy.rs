@@ -73,7 +73,7 @@ fn of_policy(policy: &Value, with_conditions: bool, errors: &mut ErrorList) {
             items(spec, "matchConditions"),
             &path.child("matchConditions"),
             &mut faults,
-            &|text, path, errors| expression(fault(&env, text, Expected::Bool), text, path, errors),
+            &|text, path, errors| match_conditions::expression(&env, text, path, errors),
         );
     }
     let types = variables(items(spec, "variables"), params, &path.child("variables"), &mut faults);
@@ -300,7 +300,12 @@ fn of_status(policy: &Value, errors: &mut ErrorList) {
         status.get("typeChecking").map_or(&[][..], |checking| items(checking, "expressionWarnings"));
     for (at, warning) in warnings.iter().enumerate() {
         let path = path.child("typeChecking").child("expressionWarnings").index(at);
-        faults.declared_below(&path.child("warning"));
+        let at = path.child("warning");
+        match warning.text_at(&["warning"]) {
+            "" if faults.is_declared(&at) => faults.declared(&at),
+            "" => faults.required(at, ""),
+            _ => {}
+        }
         let path = path.child("fieldRef");
         match warning.text_at(&["fieldRef"]).trim() {
             "" => faults.required(path, ""),

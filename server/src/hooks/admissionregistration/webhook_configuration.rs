@@ -5,6 +5,7 @@ use apiwright_meta::domains::validate_fully_qualified_name;
 use apiwright_meta::field::quoted;
 use apiwright_meta::labels::{SelectorLeniency, validate_label_selector};
 use apiwright_meta::{ErrorList, Path};
+use apiwright_policy::vocabulary::{Names, env};
 use apiwright_registry::Hooks;
 use apiwright_registry::hooks::WriteContext;
 
@@ -124,13 +125,12 @@ fn webhook(hook: &Value, lenient: &Leniency, path: &Path, faults: &mut Faults<'_
     webhook_client::address(hook.get("clientConfig").unwrap_or(&none), &path.child("clientConfig"), faults);
     if !lenient.match_conditions {
         let conditions = items(hook, "matchConditions");
+        let env = env(Names::asking(false), &[]);
         match_conditions::conditions(
             conditions,
             &path.child("matchConditions"),
             faults,
-            &|_, path, errors| {
-                errors.forbidden(path.clone(), "match conditions are not supported yet");
-            },
+            &|text, path, errors| match_conditions::expression(&env, text, path, errors),
         );
     }
 }
