@@ -24,6 +24,7 @@ use apiwright_storage_embedded::Lock;
 use apiwright_transport::{Certificates, KeyPair, Tls};
 
 use crate::audit;
+use crate::controllers::certificates::SigningAuthority;
 use crate::flags::Flags;
 use crate::flags::values::{AuthorizationMode, Switch};
 use crate::generated::CONTROLLERS;
@@ -213,6 +214,15 @@ impl Config {
     pub fn server_bundle(&self) -> Result<String, String> {
         let path = self.server_authority();
         fs::read_to_string(&path).map_err(|why| format!("cannot read {}: {why}", path.display()))
+    }
+
+    /// Who signs the certificates that are requested by way of the API.
+    ///
+    /// # Errors
+    /// Where the files cannot be used.
+    pub fn signing_authority(&self) -> Result<SigningAuthority, String> {
+        let certificate = &self.pki.authority;
+        SigningAuthority::load(certificate, &certificate.with_extension("key"))
     }
 
     /// The names that the server's own certificate has.

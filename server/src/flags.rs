@@ -15,7 +15,7 @@ use clap::builder::BoolishValueParser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Parser, ValueEnum};
 
-use crate::snapshot;
+use crate::{explain, snapshot};
 use values::{Cidr, PortRange, Switch};
 
 /// What `--help` says above the flags.
@@ -277,6 +277,8 @@ pub enum Outcome {
     Start(Box<Flags>),
     /// Something else than to serve.
     Snapshot(snapshot::Command),
+    /// The same.
+    Explain(explain::Command),
     /// A text to print instead: help or version.
     Print(String),
 }
@@ -290,6 +292,9 @@ impl Flags {
         let arguments: Vec<String> = arguments.into_iter().map(Into::into).collect();
         if arguments.first().is_some_and(|first| first == "snapshot") {
             return outcome(snapshot::Command::try_parse_from(arguments), Outcome::Snapshot);
+        }
+        if arguments.first().is_some_and(|first| first == "explain") {
+            return outcome(explain::Command::try_parse_from(arguments), Outcome::Explain);
         }
         let arguments = refused::without_harmless(arguments)?;
         let program = std::iter::once("apiwright".to_owned());
@@ -318,7 +323,7 @@ fn line(error: &clap::Error) -> String {
     let value = context(ContextKind::InvalidValue);
     match (error.kind(), argument) {
         (ErrorKind::UnknownArgument, Some(argument)) if !argument.starts_with('-') => {
-            format!("unexpected argument {argument:?}: everything but snapshot is a flag")
+            format!("unexpected argument {argument:?}: everything but snapshot and explain is a flag")
         }
         (ErrorKind::UnknownArgument, Some(argument)) => {
             let known = Flags::names();
@@ -372,6 +377,7 @@ mod tests {
         match Flags::read(arguments.iter().copied())? {
             Outcome::Start(flags) => Ok(*flags),
             Outcome::Snapshot(command) => Err(format!("{command:?}")),
+            Outcome::Explain(command) => Err(format!("{command:?}")),
             Outcome::Print(text) => Err(text),
         }
     }
@@ -415,7 +421,7 @@ mod tests {
         for (arguments, expected) in [
             (&["--bind-adress=::"][..], "unknown flag --bind-adress (did you mean --bind-address?)"),
             (&["--zzz"], "unknown flag --zzz (--help lists all)"),
-            (&["serve"], "unexpected argument \"serve\": everything but snapshot is a flag"),
+            (&["serve"], "unexpected argument \"serve\": everything but snapshot and explain is a flag"),
             (&["--secure-port=x"], "--secure-port=x: invalid digit found in string"),
             (&["--bind-address=here"], "--bind-address=here: invalid IP address syntax"),
             (&["--request-timeout=60"], "--request-timeout=60: time: missing unit in duration \"60\""),

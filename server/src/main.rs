@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use apiwright::config::Config;
 use apiwright::flags::{Flags, Outcome};
-use apiwright::{logging, run, snapshot};
+use apiwright::{logging, run};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -12,7 +12,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let flags = match Flags::read(std::env::args().skip(1)) {
         Ok(Outcome::Start(flags)) => *flags,
-        Ok(Outcome::Snapshot(command)) => return snapshot(command),
+        Ok(Outcome::Snapshot(command)) => return tell(command.run()),
+        Ok(Outcome::Explain(command)) => return tell(command.run()),
         Ok(Outcome::Print(text)) => {
             print!("{text}");
             return ExitCode::SUCCESS;
@@ -40,10 +41,11 @@ fn start(flags: Flags) -> Result<(), String> {
     ended
 }
 
-fn snapshot(command: snapshot::Command) -> ExitCode {
+/// Does something else than to serve, and prints what came of it.
+fn tell(command: impl Future<Output = Result<String, String>>) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let done = match runtime {
-        Ok(runtime) => runtime.block_on(command.run()),
+        Ok(runtime) => runtime.block_on(command),
         Err(error) => Err(format!("cannot start: {error}")),
     };
     match done {

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use apiwright_admission::Tolerations;
 use apiwright_auth::Rbac;
 use apiwright_auth::rbac::Escalation;
-use apiwright_chain::{Drain, Drainer, drain};
+use apiwright_chain::{Authorizer, Drain, Drainer, drain};
 use apiwright_filters::{Flows, Metrics, Stack};
 use apiwright_storage::Storage;
 use apiwright_transport::Listener;
@@ -21,6 +21,7 @@ use crate::acts::Acts;
 use crate::bootstrap::{self, Placeholders};
 use crate::chain::{self, Outside, Parts, Stores};
 use crate::config::Config;
+use crate::controllers::page::ControllersPage;
 use crate::controllers::{
     self,
     aggregation::{Desired, Figures, Unavailable},
@@ -30,6 +31,7 @@ use crate::issuer::IssuerPages;
 use crate::kubeconfig;
 use crate::pki::Pki;
 use crate::probes::{self, Progress};
+use crate::requester::CertificateRequester;
 use crate::resources::AllResources;
 use crate::services::{Ranges, Services};
 use crate::snapshot::SnapshotPage;
@@ -72,6 +74,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     let services =
         Arc::new(Services::new(catalogue(), &storage, &ranges).ok_or("there are no services to serve")?);
     let reserve = Arc::clone(&services);
+    let page = ControllersPage::default();
     let assembled = chain::assemble(Parts {
         reserves: Box::new(move |group, plural| {
             (group.is_empty() && plural == "services").then(|| Arc::clone(&reserve) as _)
@@ -83,7 +86,10 @@ pub async fn run(config: Config) -> Result<(), String> {
         authorizer: Arc::clone(&authorizer) as _,
         drain: drain.clone(),
         serves: config.serves(catalogue())?,
-        checks: vec![Arc::new(Escalation::new(Arc::clone(&views.rbac), Arc::clone(&authorizer)))],
+        checks: vec![
+            Arc::new(CertificateRequester),
+            Arc::new(Escalation::new(Arc::clone(&views.rbac), Arc::clone(&authorizer))),
+        ],
         enable_admission_plugins: config.flags.enable_admission_plugins.clone(),
         disable_admission_plugins: config.flags.disable_admission_plugins.clone(),
         tolerations: Tolerations {
@@ -98,6 +104,7 @@ pub async fn run(config: Config) -> Result<(), String> {
             Arc::new(apiwright_chain::version::VersionPage),
             Arc::clone(&metrics) as _,
             Arc::new(SnapshotPage::new(embedded)),
+            Arc::new(page.clone()),
             Arc::new(IssuerPages::new(accounts, config.advertised(address).to_string())),
         ],
         outside: Outside {
@@ -110,6 +117,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     let resources = Arc::new(AllResources::new(assembled.stores.clone(), Arc::clone(&assembled.custom)));
     let (webhooks, policies) = (assembled.webhooks, assembled.policies);
     let server = assembled.server.prepare();
+    let decides: Arc<dyn Authorizer> = Arc::clone(&authorizer) as _;
     let stack = Stack::new(
         filters(&config, authentication, authorizer, &views, Arc::clone(&metrics), drain.clone()),
         server.head(),
@@ -126,14 +134,15 @@ pub async fn run(config: Config) -> Result<(), String> {
     started.map_err(|why| format!("cannot read webhook configurations: {why}"))?;
     let started = policies.start(&storage, Arc::clone(&resources) as _, &drain).await;
     started.map_err(|why| format!("cannot read admission policies: {why}"))?;
-    start(&config, &storage, &assembled.stores, &views, &progress, &drain, address).await?;
+    let placeholders = Arc::new(placeholders(&config, address));
+    start(&placeholders, &storage, &assembled.stores, &views, &progress, &drain).await?;
     if let Some(mut definitions) = definitions {
         definitions.load().await.map_err(|why| format!("cannot read definitions: {why}"))?;
         tokio::spawn(definitions.follow(drain.clone()));
     }
     let serves_api_services = assembled.stores.get("apiregistration.k8s.io", "v1", "apiservices").is_some();
     let desired = Arc::new(Desired::of(assembled.served.iter().copied()));
-    let told = Arc::clone(&config);
+    let (told, signer) = (Arc::clone(&config), Arc::clone(&config));
     let unavailable = Arc::new(Unavailable::default());
     metrics.include(Arc::new(Figures {
         registration: Arc::clone(&assembled.registration),
@@ -150,8 +159,12 @@ pub async fn run(config: Config) -> Result<(), String> {
         authentication_info: Arc::new(move || told.authentication_info()),
         metrics: Arc::clone(&unavailable),
         server_authority: config.server_bundle()?,
+        signing_authority: Box::new(move || signer.signing_authority()),
+        authorizer: decides,
+        placeholders,
     };
     let running = controllers::start(controllers, drain.clone())?;
+    page.set(running.clone());
     metrics.include(Arc::new(move |out: &mut String| running.render_metrics(out)));
     tokio::spawn(async move {
         for outcome in [services.mark_ready().await, services.repair().await] {
@@ -236,21 +249,14 @@ impl Views {
 
 /// What must be there before the server is ready: its first objects, and the rules in force.
 async fn start(
-    config: &Config,
+    placeholders: &Placeholders,
     storage: &Arc<dyn Storage>,
     stores: &Stores,
     views: &Views,
     progress: &Progress,
     drain: &Drain,
-    address: SocketAddr,
 ) -> Result<(), String> {
-    let ranges = &config.flags.service_cluster_ip_range;
-    let placeholders = Placeholders {
-        service_ranges: ranges.iter().map(ToString::to_string).collect(),
-        service_range_first: ranges.first().map(|range| range.at(1).to_string()).unwrap_or_default(),
-        port: address.port(),
-    };
-    let made = bootstrap::ensure(BOOTSTRAP, &placeholders, catalogue(), |group, version, plural| {
+    let made = bootstrap::ensure(BOOTSTRAP, placeholders, catalogue(), |group, version, plural| {
         stores.get(group, version, plural)
     })
     .await?;
@@ -259,6 +265,16 @@ async fn start(
     views.start(storage, drain).await.map_err(|why| format!("cannot read roles and flow schemas: {why}"))?;
     progress.is_synced.store(true, Ordering::Release);
     Ok(())
+}
+
+/// What bootstrap objects say of this server.
+fn placeholders(config: &Config, address: SocketAddr) -> Placeholders {
+    let ranges = &config.flags.service_cluster_ip_range;
+    Placeholders {
+        service_ranges: ranges.iter().map(ToString::to_string).collect(),
+        service_range_first: ranges.first().map(|range| range.at(1).to_string()).unwrap_or_default(),
+        port: address.port(),
+    }
 }
 
 /// Writes the kubeconfig and tells how to use it.

@@ -8,6 +8,7 @@ use std::io::Write;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
 use support::{Apiwright, kubectl};
 
 /// Waits for something to become so.
@@ -149,6 +150,126 @@ fn a_real_controller_manager_is_stood_aside_for() {
     server.kubectl_fails(&account);
     server.kubectl(&["-n", "kube-system", "delete", "lease", "kube-controller-manager"]);
     eventually("they are at work again", || server.run(&account).is_ok_and(|out| out.status.success()));
+}
+
+/// A request for a certificate, as PEM in base64.
+fn certificate_request(group: &str, name: &str) -> String {
+    let mut params = rcgen::CertificateParams::default();
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    params.distinguished_name.push(rcgen::DnType::OrganizationName, group);
+    params.distinguished_name.push(rcgen::DnType::CommonName, name);
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let pem = params.serialize_request(&key).and_then(|request| request.pem()).expect("a request");
+    base64::prelude::BASE64_STANDARD.encode(pem)
+}
+
+#[test]
+fn certificates_are_approved_and_signed() {
+    if kubectl().is_none() {
+        return;
+    }
+    let server = Apiwright::start(&["--storage", "memory"]);
+    let manifest = |name: &str, signer: &str, request: &str| {
+        format!(
+            "apiVersion: certificates.k8s.io/v1\nkind: CertificateSigningRequest\nmetadata: {{name: \
+             {name}}}\nspec:\n  signerName: kubernetes.io/{signer}\n  request: {request}\n  username: \
+             mallory\n  usages: [client auth, digital signature]\n"
+        )
+    };
+    let field =
+        |name: &str, path: &str| server.kubectl(&["get", "csr", name, "-o", &format!("jsonpath={{{path}}}")]);
+
+    apply(&server, &manifest("jane", "kube-apiserver-client", &certificate_request("devs", "jane")));
+    assert_eq!(field("jane", ".spec.username"), "kubernetes-admin", "whoever asked, not who it says asked");
+    server.kubectl(&["certificate", "approve", "jane"]);
+    eventually("it is signed", || !field("jane", ".status.certificate").is_empty());
+
+    for role in
+        ["system:node-bootstrapper", "system:certificates.k8s.io:certificatesigningrequests:nodeclient"]
+    {
+        let name = role.rsplit(':').next().expect("a name");
+        let role = format!("--clusterrole={role}");
+        server.kubectl(&["create", "clusterrolebinding", name, &role, "--user=bootstrap"]);
+    }
+    let request = manifest(
+        "node",
+        "kube-apiserver-client-kubelet",
+        &certificate_request("system:nodes", "system:node:a"),
+    );
+    let mut child = server
+        .command(&["create", "--as=bootstrap", "-f", "-"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("kubectl");
+    child.stdin.take().expect("a pipe").write_all(request.as_bytes()).expect("kubectl reads");
+    assert!(child.wait().expect("kubectl").success());
+    eventually("it is approved and signed", || !field("node", ".status.certificate").is_empty());
+    assert_eq!(field("node", ".status.conditions[0].reason"), "AutoApproved");
+
+    let unfit = manifest("unfit", "kube-apiserver-client-kubelet", &certificate_request("devs", "jane"));
+    apply(&server, &unfit);
+    server.kubectl(&["certificate", "approve", "unfit"]);
+    eventually("it is refused", || {
+        field("unfit", ".status.conditions[1].message") == "subject organization is not system:nodes"
+    });
+}
+
+#[test]
+fn a_controller_is_explained() {
+    if kubectl().is_none() {
+        return;
+    }
+    let server = Apiwright::start(&["--storage", "memory"]);
+    server.kubectl(&["create", "namespace", "mine"]);
+    let explained = || {
+        let data = server.data.to_str().expect("a plain path");
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_apiwright"))
+            .args(["explain", "controller", "namespace", "--data-dir", data])
+            .output()
+            .expect("the binary runs");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    eventually("the namespace stands there", || {
+        explained()
+            .lines()
+            .any(|line| line.split_whitespace().eq("mine Active false true None None nothing 0".split(' ')))
+    });
+    assert!(explained().contains("deletePods"), "the table comes first");
+    let metrics = server.kubectl(&["get", "--raw", "/metrics"]);
+    assert!(metrics.contains("workqueue_depth{name=\"namespace-controller\"} 0"));
+}
+
+#[test]
+fn the_kubernetes_service_comes_back() {
+    if kubectl().is_none() {
+        return;
+    }
+    let server = Apiwright::start(&["--storage", "memory", "--controllers=-*"]);
+    let get = ["get", "service", "kubernetes", "-o", "jsonpath={.metadata.uid} {.spec.clusterIP}"];
+    let before = server.kubectl(&get);
+    server.kubectl(&["delete", "service", "kubernetes"]);
+    eventually("it is back", || {
+        server.run(&get).is_ok_and(|out| out.status.success() && out.stdout != before.as_bytes())
+    });
+    assert!(server.kubectl(&get).ends_with(" 10.0.0.1"), "at the address that it had");
+}
+
+#[test]
+fn cluster_roles_are_aggregated() {
+    if kubectl().is_none() {
+        return;
+    }
+    let server = Apiwright::start(&["--storage", "memory"]);
+    apply(
+        &server,
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata:\n  name: teapots\n  labels: \
+         {rbac.authorization.k8s.io/aggregate-to-view: \"true\"}\nrules:\n- {apiGroups: [tea.example.com], \
+         resources: [teapots], verbs: [get]}\n",
+    );
+    let rules = ["get", "clusterrole", "view", "-o", "jsonpath={.rules[*].apiGroups}"];
+    eventually("viewers see teapots", || server.kubectl(&rules).contains("tea.example.com"));
+    server.kubectl(&["delete", "clusterrole", "teapots"]);
+    eventually("and no longer", || !server.kubectl(&rules).contains("tea.example.com"));
 }
 
 #[test]

@@ -3,13 +3,21 @@
 use std::sync::Arc;
 
 use super::Assembly;
+use super::certificates::{Approving, Cleaner, Signing};
+use super::cluster_roles::Aggregation;
 use super::garbage_collector::GarbageCollector;
+use super::identity_leases::IdentityLeases;
+use super::kubernetes_service::KubernetesService;
 use super::namespace::Namespaces;
+use super::node_ttl::NodeTtl;
 use super::root_ca::RootCa;
 use super::service_account::DefaultAccounts;
 use crate::generated::controllers::{
-    garbage_collector_controller, namespace_controller, root_ca_certificate_publisher_controller,
-    serviceaccount_controller,
+    certificatesigningrequest_approving_controller as approving,
+    certificatesigningrequest_cleaner_controller as cleaner,
+    certificatesigningrequest_signing_controller as signing, clusterrole_aggregation_controller,
+    garbage_collector_controller, identity_lease_cleanup, kubernetes_service, namespace_controller,
+    root_ca_certificate_publisher_controller, serviceaccount_controller, ttl_controller,
 };
 
 /// Adds them.
@@ -45,5 +53,46 @@ pub(super) fn add(assembly: &mut Assembly<'_>) -> Result<(), String> {
             bundle: parts.server_authority.clone(),
         }))
     })?;
+    let roles = assembly.parts.store("rbac.authorization.k8s.io", "v1", "clusterroles")?;
+    assembly.add(&clusterrole_aggregation_controller::SPEC, |_, informers| {
+        Ok(clusterrole_aggregation_controller::Reconciler(Aggregation::new(informers.cache(&roles))))
+    })?;
+    let nodes = assembly.parts.store("", "v1", "nodes")?;
+    assembly.add(&ttl_controller::SPEC, |_, informers| {
+        Ok(ttl_controller::Reconciler(NodeTtl::new(informers.cache(&nodes))))
+    })?;
+    if let Some(leases) = assembly.parts.stores.get("coordination.k8s.io", "v1", "leases") {
+        assembly.add(&identity_lease_cleanup::SPEC, |_, _| {
+            Ok(identity_lease_cleanup::Reconciler(IdentityLeases { leases }))
+        })?;
+    }
+    if let Some(services) = assembly.parts.stores.get("", "v1", "services") {
+        assembly.add(&kubernetes_service::SPEC, |parts, _| {
+            Ok(kubernetes_service::Reconciler(KubernetesService {
+                services,
+                stores: parts.stores.clone(),
+                placeholders: Arc::clone(&parts.placeholders),
+            }))
+        })?;
+    }
+    certificates(assembly)
+}
+
+/// Where certificates are requested: who approves, signs and cleans up.
+fn certificates(assembly: &mut Assembly<'_>) -> Result<(), String> {
+    let stores = &assembly.parts.stores;
+    let Some(requests) = stores.get("certificates.k8s.io", "v1", "certificatesigningrequests") else {
+        return Ok(());
+    };
+    assembly.add(&approving::SPEC, |parts, _| {
+        let authorizer = Arc::clone(&parts.authorizer);
+        Ok(approving::Reconciler(Approving { requests: Arc::clone(&requests), authorizer }))
+    })?;
+    assembly.add(&signing::SPEC, |parts, _| {
+        let authority = (parts.signing_authority)()?;
+        Ok(signing::Reconciler(Signing { requests: Arc::clone(&requests), authority }))
+    })?;
+    assembly
+        .add(&cleaner::SPEC, |_, _| Ok(cleaner::Reconciler(Cleaner { requests: Arc::clone(&requests) })))?;
     Ok(())
 }

@@ -1,27 +1,35 @@
 //! The controllers: what each observes and does. What it decides is in `api-specs/controllers`.
 
 pub mod aggregation;
+pub mod certificates;
+mod cluster_roles;
 mod garbage_collector;
+mod identity_leases;
 mod kube;
+mod kubernetes_service;
 mod leadership;
 mod look_up;
 mod namespace;
+mod node_ttl;
+pub mod page;
 mod root_ca;
 mod service_account;
 
 use std::sync::Arc;
 
 use apiwright_aggregator::Registration;
-use apiwright_chain::Drain;
+use apiwright_chain::{Authorizer, Drain};
 use apiwright_controllers::{
     ControllerSpec, Controllers, Informers, Queue, Reconcile, Resources, Running, select,
 };
 use apiwright_registry::Store;
 use apiwright_storage::Storage;
 
+use crate::bootstrap::Placeholders;
 use crate::chain::Stores;
 use crate::generated::CONTROLLERS;
 use aggregation::{Desired, Unavailable};
+use certificates::SigningAuthority;
 
 /// What controllers work with.
 pub struct Parts {
@@ -45,6 +53,12 @@ pub struct Parts {
     pub metrics: Arc<Unavailable>,
     /// Who signs this server's certificate, as PEM.
     pub server_authority: String,
+    /// Who signs what is requested by way of the API.
+    pub signing_authority: Box<dyn Fn() -> Result<SigningAuthority, String>>,
+    /// Who decides what users may do.
+    pub authorizer: Arc<dyn Authorizer>,
+    /// What is known at the start only.
+    pub placeholders: Arc<Placeholders>,
 }
 
 /// Starts the controllers that are selected.

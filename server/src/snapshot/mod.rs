@@ -5,7 +5,6 @@
 //! authorization is the server's; where none runs, the data directory is read. The engine makes and
 //! reads the files: see `apiwright_storage_embedded::backup`.
 
-mod client;
 mod page;
 
 use std::fs::File;
@@ -18,7 +17,7 @@ use apiwright_storage_embedded::{Embedded, Lock, OpenError};
 use bytes::Bytes;
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::{kubeconfig, pki, storage};
+use crate::{client, kubeconfig, pki, storage};
 
 pub use page::SnapshotPage;
 

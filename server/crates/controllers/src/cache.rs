@@ -32,6 +32,16 @@ impl Cache {
         self.entries.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.entries.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// One object, decoded.
     ///
     /// # Errors

@@ -45,22 +45,26 @@ impl Controllers {
     /// passed over: nothing happens to them.
     pub fn add(&mut self, controller: impl Reconcile, stores: Stores<'_>) -> Arc<Queue> {
         let controller: Arc<dyn Reconcile> = Arc::new(controller);
-        let worker = Arc::new(Worker::new(Arc::clone(&controller)));
+        let queue = Arc::new(Queue::new(controller.spec().retry_millis));
+        let mut sources = Vec::new();
         for watch in controller.spec().watches {
-            let handler = Arc::new(feed(watch, Arc::clone(&controller), Arc::clone(&worker.queue)));
-            match watch.resource {
-                None => self.informers.listen_to_all(handler),
-                Some(name) => {
-                    if let Some(store) = stores(name.group, name.version, name.plural) {
-                        self.informers.listen(&store, handler);
-                    }
+            let handler = Arc::new(feed(watch, Arc::clone(&controller), Arc::clone(&queue)));
+            let cache = match watch.resource {
+                None => {
+                    self.informers.listen_to_all(handler);
+                    None
                 }
-            }
+                Some(name) => stores(name.group, name.version, name.plural).map(|store| {
+                    self.informers.listen(&store, handler);
+                    self.informers.cache(&store)
+                }),
+            };
             if let KeyFrom::Always(key) = watch.from {
-                worker.queue.add(key);
+                queue.add(key);
             }
+            sources.push((watch, cache));
         }
-        let queue = Arc::clone(&worker.queue);
+        let worker = Arc::new(Worker::new(controller, Arc::clone(&queue), sources));
         self.workers.push(worker);
         queue
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use apiwright_meta::Status;
@@ -10,8 +11,10 @@ use futures::FutureExt;
 use tokio::sync::watch;
 use tracing::{debug, warn};
 
+use crate::cache::Cache;
 use crate::queue::{Key, Queue};
 use crate::reconcile::{Next, Reconcile};
+use crate::spec::WatchSpec;
 
 /// One controller at work.
 pub(crate) struct Worker {
@@ -19,13 +22,31 @@ pub(crate) struct Worker {
     pub(crate) queue: Arc<Queue>,
     /// What was there at the start and has not been looked at yet; `None` while that is not known.
     initial: Mutex<Option<HashSet<Key>>>,
+    /// What it watches, and where that is cached.
+    pub(crate) sources: Vec<(&'static WatchSpec, Option<Cache>)>,
+    at_work: AtomicBool,
     synced: watch::Sender<bool>,
 }
 
 impl Worker {
-    pub(crate) fn new(controller: Arc<dyn Reconcile>) -> Self {
-        let queue = Arc::new(Queue::new(controller.spec().retry_millis));
-        Self { controller, queue, initial: Mutex::default(), synced: watch::channel(false).0 }
+    pub(crate) fn new(
+        controller: Arc<dyn Reconcile>,
+        queue: Arc<Queue>,
+        sources: Vec<(&'static WatchSpec, Option<Cache>)>,
+    ) -> Self {
+        Self {
+            controller,
+            queue,
+            initial: Mutex::default(),
+            sources,
+            at_work: AtomicBool::new(false),
+            synced: watch::channel(false).0,
+        }
+    }
+
+    /// Whether it works, or stands aside.
+    pub(crate) fn is_at_work(&self) -> bool {
+        self.at_work.load(Ordering::Relaxed)
     }
 
     /// Becomes true when everything that was there at the start has been looked at once.
@@ -43,10 +64,14 @@ impl Worker {
     /// Works while `may_run` is true, until the queue is closed.
     pub(crate) async fn run(&self, mut may_run: watch::Receiver<bool>) {
         while wait_for(&mut may_run, true).await {
+            self.at_work.store(true, Ordering::Relaxed);
             let key = tokio::select! {
                 key = self.queue.get() => key,
                 stopped = wait_for(&mut may_run, false) => match stopped {
-                    true => continue,
+                    true => {
+                        self.at_work.store(false, Ordering::Relaxed);
+                        continue;
+                    }
                     false => return,
                 },
             };

@@ -17,13 +17,13 @@ use crate::kubeconfig::Access;
 const REFUSAL_BYTES_MAX: usize = 64 << 10;
 
 /// An answer on its way.
-pub(super) struct Pieces {
+pub(crate) struct Pieces {
     body: Incoming,
     server: String,
 }
 
 /// Asks for a path.
-pub(super) async fn get(access: &Access, path: &str) -> Result<Pieces, String> {
+pub(crate) async fn get(access: &Access, path: &str) -> Result<Pieces, String> {
     let server = access.server.clone();
     let fail = |why: &dyn std::fmt::Display| format!("cannot reach {server}: {why}");
     let uri: http::Uri = access.server.parse().map_err(|why| fail(&why))?;
@@ -70,7 +70,7 @@ pub(super) async fn get(access: &Access, path: &str) -> Result<Pieces, String> {
 
 impl Pieces {
     /// The next piece; `None` at the end.
-    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, String> {
+    pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, String> {
         loop {
             match self.body.frame().await {
                 None => return Ok(None),

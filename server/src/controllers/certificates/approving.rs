@@ -1,0 +1,113 @@
+//! Requests of kubelets for client certificates are approved, where RBAC permits.
+
+use std::sync::Arc;
+
+use apiwright_chain::{Authorizer, Decision, RequestInfo, User};
+use apiwright_controllers::{Next, Result, Writer};
+use apiwright_json::{Object, Value};
+use apiwright_meta::status::Reason;
+use apiwright_registry::Store;
+
+use super::request::{KUBELET_CLIENT, Request};
+use super::{Stage, add_condition, stage, usages};
+use crate::controllers::look_up;
+use crate::generated::controllers::certificatesigningrequest_approving_controller::{
+    Controller, Facts, Node, Request as State,
+};
+
+const WRITER: Writer = Writer::manager("system:serviceaccount:kube-system:certificate-controller");
+
+/// Approves.
+pub(in crate::controllers) struct Approving {
+    pub(in crate::controllers) requests: Arc<Store>,
+    pub(in crate::controllers) authorizer: Arc<dyn Authorizer>,
+}
+
+impl Approving {
+    async fn may(&self, user: &User, subresource: &str) -> bool {
+        let what = RequestInfo {
+            is_resource: true,
+            verb: "create".into(),
+            group: "certificates.k8s.io".into(),
+            version: "*".into(),
+            resource: "certificatesigningrequests".into(),
+            subresource: subresource.into(),
+            ..RequestInfo::default()
+        };
+        matches!(self.authorizer.authorize(user, &what).await, Decision::Allow(_))
+    }
+
+    async fn say(&self, key: &str, message: &str) -> Result<Next> {
+        let approve = |value: &mut Value| {
+            // Somebody may have decided meanwhile.
+            if stage(value) == Stage::Pending {
+                add_condition(value, "Approved", "AutoApproved", message);
+            }
+            Ok(())
+        };
+        let written = WRITER.update(&self.requests, ("", key), "approval", approve).await;
+        look_up::unless(written, Reason::NotFound).map(|()| Next::Done)
+    }
+}
+
+impl Controller for Approving {
+    type Observed = ();
+
+    async fn observe(&self, key: &str) -> Result<(Facts, ())> {
+        let value = look_up::object(&self.requests, "", key).await?;
+        let request = match value.as_ref().map(stage) {
+            None => State::Absent,
+            Some(Stage::Pending) => State::Open,
+            Some(Stage::Approved | Stage::Denied | Stage::Issued | Stage::Failed) => State::Decided,
+        };
+        let value = value.unwrap_or_default();
+        let mut facts = Facts { request, node: Node::None, may_own: false, may_any: false };
+        if request != State::Open || value.text_at(&["spec", "signerName"]) != KUBELET_CLIENT {
+            return Ok((facts, ()));
+        }
+        let user = user(&value);
+        facts.node = match Request::read(value.text_at(&["spec", "request"])) {
+            Some(asked) if asked.kubelet_client(&usages(&value)).is_err() => Node::None,
+            Some(asked) if *asked.common_name == *user.name => Node::Own,
+            Some(_) => Node::Other,
+            None => Node::None,
+        };
+        if facts.node != Node::None {
+            facts.may_own = facts.node == Node::Own && self.may(&user, "selfnodeclient").await;
+            facts.may_any = self.may(&user, "nodeclient").await;
+        }
+        Ok((facts, ()))
+    }
+
+    async fn approve_own(&self, key: &str, (): ()) -> Result<Next> {
+        self.say(key, "Auto approving self kubelet client certificate after SubjectAccessReview.").await
+    }
+
+    async fn approve(&self, key: &str, (): ()) -> Result<Next> {
+        self.say(key, "Auto approving kubelet client certificate after SubjectAccessReview.").await
+    }
+
+    async fn wait(&self, _key: &str, (): ()) -> Result<Next> {
+        Ok(Next::Again)
+    }
+}
+
+/// Who asked, as the server noted it.
+fn user(request: &Value) -> User {
+    let text = |member: &str| request.text_at(&["spec", member]);
+    let texts = |list: Option<&Value>| -> Vec<String> {
+        let items = list.and_then(Value::as_array).into_iter().flatten();
+        items.filter_map(|one| one.as_str().map(str::to_owned)).collect()
+    };
+    let extra = request.at(&["spec", "extra"]).and_then(Value::as_object);
+    User {
+        name: text("username").into(),
+        uid: text("uid").into(),
+        groups: texts(request.at(&["spec", "groups"])),
+        extra: extra
+            .into_iter()
+            .flat_map(Object::iter)
+            .map(|(key, values)| (key.as_str().into(), texts(Some(values))))
+            .collect(),
+    }
+}

@@ -1,0 +1,106 @@
+//! Requests that are over go, after a while.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use apiwright_controllers::{Next, Result, Writer};
+use apiwright_json::Value;
+use apiwright_meta::object;
+use apiwright_meta::status::Reason;
+use apiwright_meta::time::Time;
+use apiwright_registry::Store;
+use apiwright_registry::store::DeleteOptions;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+
+use super::{Stage, authority, conditions, stage};
+use crate::controllers::look_up;
+use crate::generated::controllers::certificatesigningrequest_cleaner_controller::{
+    Controller, Facts, Request as State,
+};
+
+const DECIDED_SECONDS: i64 = 3600;
+const PENDING_SECONDS: i64 = 24 * 3600;
+const WRITER: Writer = Writer::manager("system:serviceaccount:kube-system:certificate-controller");
+
+/// Deletes.
+pub(in crate::controllers) struct Cleaner {
+    pub(in crate::controllers) requests: Arc<Store>,
+}
+
+impl Controller for Cleaner {
+    /// How long it is kept.
+    type Observed = Option<Duration>;
+
+    async fn observe(&self, key: &str) -> Result<(Facts, Option<Duration>)> {
+        let Some(value) = look_up::object(&self.requests, "", key).await? else {
+            return Ok((Facts { request: State::Absent }, None));
+        };
+        let left = deadline(&value).map(|moment| moment - Time::now().seconds);
+        Ok(match left {
+            Some(left) if left <= 0 => (Facts { request: State::Overdue }, None),
+            Some(left) => {
+                (Facts { request: State::Kept }, Some(Duration::from_secs(u64::try_from(left).unwrap_or(1))))
+            }
+            None => (Facts { request: State::Kept }, None),
+        })
+    }
+
+    async fn wait(&self, _key: &str, left: Option<Duration>) -> Result<Next> {
+        Ok(left.map_or(Next::Done, Next::After))
+    }
+
+    async fn delete(&self, key: &str, _left: Option<Duration>) -> Result<Next> {
+        let deleted = WRITER.delete(&self.requests, ("", key), &DeleteOptions::default()).await;
+        look_up::unless(deleted, Reason::NotFound).map(|()| Next::Done)
+    }
+}
+
+/// When a request is over; `None` while it waits for its signer.
+fn deadline(request: &Value) -> Option<i64> {
+    let decided = |kind: &str| {
+        let moment = conditions(request).find(|one| one.text_at(&["type"]) == kind)?;
+        let moment = Time::parse(moment.text_at(&["lastUpdateTime"])).ok()?;
+        Some(moment.seconds + DECIDED_SECONDS)
+    };
+    match stage(request) {
+        Stage::Denied => decided("Denied"),
+        Stage::Failed => decided("Failed"),
+        Stage::Approved => None,
+        Stage::Issued => {
+            let certificate = BASE64_STANDARD.decode(request.text_at(&["status", "certificate"])).ok();
+            let end = certificate.and_then(|pem| authority::end_of(&pem));
+            [decided("Approved"), end].into_iter().flatten().min()
+        }
+        Stage::Pending => {
+            let created = Time::parse(object::creation_timestamp(request)?).ok()?;
+            Some(created.seconds + PENDING_SECONDS)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn when_requests_are_over() {
+        for (status, want) in [
+            ("{}", Some(1_000 + PENDING_SECONDS)),
+            (r#"{"conditions":[{"type":"Approved","lastUpdateTime":"1970-01-01T00:33:20Z"}]}"#, None),
+            (
+                r#"{"conditions":[{"type":"Denied","lastUpdateTime":"1970-01-01T00:33:20Z"}]}"#,
+                Some(2_000 + DECIDED_SECONDS),
+            ),
+            (
+                r#"{"certificate":"eA==","conditions":[{"type":"Approved","lastUpdateTime":"1970-01-01T00:33:20Z"}]}"#,
+                Some(2_000 + DECIDED_SECONDS),
+            ),
+        ] {
+            let text =
+                format!(r#"{{"metadata":{{"creationTimestamp":"1970-01-01T00:16:40Z"}},"status":{status}}}"#);
+            let request = apiwright_json::decode(text.as_bytes()).unwrap().0;
+            assert_eq!(deadline(&request), want, "{status}");
+        }
+    }
+}
