@@ -285,5 +285,5 @@ fn switched_off_they_leave_things_alone() {
         server.kubectl(&["get", "namespace", "still", "-o", "jsonpath={.status.phase}"]),
         "Terminating"
     );
-    assert_eq!(server.kubectl(&["get", "serviceaccounts,configmaps,leases", "-A", "-o", "name"]), "");
+    assert_eq!(server.kubectl(&["get", "serviceaccounts,leases", "-A", "-o", "name"]), "");
 }
