@@ -167,6 +167,30 @@ impl Table {
     ) -> Result<(), Failure> {
         self.file = None;
         self.disk.remove(NEXT_FILE)?;
+        let written = self.write_next(snapshot, deadlines, segment).and_then(|file| {
+            self.disk.rename(NEXT_FILE, FILE)?;
+            Ok(file)
+        });
+        match written {
+            Ok(file) => {
+                self.file = Some(file);
+                self.distrusted = false;
+                Ok(())
+            }
+            Err(failure) => {
+                // A part is worth nothing, and the disk may be full.
+                let _ = self.disk.remove(NEXT_FILE);
+                Err(failure)
+            }
+        }
+    }
+
+    fn write_next(
+        &mut self,
+        snapshot: &Snapshot,
+        deadlines: &Deadlines,
+        segment: u64,
+    ) -> Result<File, Failure> {
         let mut file = guarded(|| self.open_file(NEXT_FILE))?;
         file.live_bytes = Some(0);
         let buffer = &mut self.buffer;
@@ -188,10 +212,7 @@ impl Table {
                 }
             }
         })?;
-        self.disk.rename(NEXT_FILE, FILE)?;
-        self.file = Some(file);
-        self.distrusted = false;
-        Ok(())
+        Ok(file)
     }
 
     /// Closes the file.

@@ -1,7 +1,7 @@
 //! The embedded engine on a disk that crashes, tears and fails: it stays linearizable, its watches stay
 //! gapless over all its lives, and it opens again whatever happened.
 //!
-//! A failure prints its seed; `APIWRIGHT_FAULT_SEED=<seed>` runs it again.
+//! A failure prints its seed; `APIWRIGHT_FAULT_SEED=<seed>` runs it again, `APIWRIGHT_FAULT_SEEDS=10000` tries that many.
 
 use std::io;
 use std::sync::Arc;

@@ -30,11 +30,14 @@ impl Random {
     }
 }
 
-/// The seeds to run: the one in `variable` where that is set, else `count` new ones.
+/// The seeds to run: the one in `variable` where that is set, else `count` new ones, or as many as the
+/// variable with an `S` behind it says.
 pub fn seeds(variable: &str, count: u64) -> Vec<u64> {
-    if let Some(seed) = std::env::var(variable).ok().and_then(|seed| seed.parse().ok()) {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    if let Some(seed) = number(variable) {
         return vec![seed];
     }
+    let count = number(&format!("{variable}S")).unwrap_or(count);
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let mut random = Random::new(now.as_nanos() as u64);
     (0..count).map(|_| random.draw() >> 1).collect()
