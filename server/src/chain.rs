@@ -182,6 +182,7 @@ pub fn assemble(parts: Parts) -> Result<Assembled, String> {
         Arc::clone(&shared),
         Arc::clone(&discovery),
         openapi,
+        clients,
     ));
     let links = chain.servers.iter().map(|spec| {
         let owned = versions.iter().filter(|(version, _)| chain.owner(&version.group) == Some(spec.kind));

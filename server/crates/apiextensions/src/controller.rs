@@ -18,11 +18,11 @@ use futures::StreamExt;
 use tracing::{error, warn};
 
 use crate::cleanup::Cleanup;
-use crate::conditions;
 use crate::definition::{Definition, Names};
 use crate::naming::{self, Naming};
 use crate::status;
 use crate::view::CustomResources;
+use crate::{approval, conditions};
 
 const PREFIX: &str = "/registry/apiextensions.k8s.io/customresourcedefinitions/";
 /// How long a failed cleanup waits before it tries again.
@@ -168,16 +168,26 @@ impl Controller {
         if definition.cleaning {
             self.clean_up(definition);
         }
-        let Some(naming) = naming::decide(definition, self.group(&definition.group)) else { return };
-        if naming.names_accepted.status == "True" {
+        let approval = definition.approval.clone();
+        let naming = naming::decide(definition, self.group(&definition.group));
+        if naming.is_none() && approval.is_none() {
+            return;
+        }
+        if let Some(naming) = naming.as_ref().filter(|naming| naming.names_accepted.status == "True") {
             let mut served = definition.clone();
             served.accepted = naming.accepted.clone();
             self.custom.set(&served, true);
         }
         let uid = definition.uid.clone();
         let change = |value: &mut Value| {
-            if object::uid(value) == uid {
-                report(value, &naming);
+            if object::uid(value) != uid {
+                return;
+            }
+            if let Some(approval) = &approval {
+                conditions::set(value, approval::CONDITION, approval);
+            }
+            if let Some(naming) = &naming {
+                report(value, naming);
             }
         };
         match status::write(&self.store, &name, &change).await {

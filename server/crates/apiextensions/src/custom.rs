@@ -16,7 +16,7 @@ use futures::future::BoxFuture;
 
 use crate::definition::{Scale, Version};
 use crate::validations::{Findings, Validator};
-use crate::{embedded, scale};
+use crate::{embedded, finalizers, scale};
 
 /// The hooks of one version of a custom resource.
 #[derive(Debug)]
@@ -82,6 +82,10 @@ impl Hooks for CustomHooks {
         errors: &mut ErrorList,
     ) {
         self.validate(context, object, Some(old), errors);
+    }
+
+    fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
+        finalizers::warnings(object, old)
     }
 
     fn deprecation(&self) -> Option<&str> {

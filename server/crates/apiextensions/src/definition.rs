@@ -4,7 +4,7 @@ use apiwright_json::Value;
 use apiwright_meta::object;
 use apiwright_registry::Scope;
 
-use crate::conditions;
+use crate::{approval, conditions};
 
 /// The finalizer that holds a definition until its objects are gone.
 pub const CLEANUP_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
@@ -39,8 +39,12 @@ pub struct Definition {
     pub accepted: Names,
     /// Its versions, as they are written.
     pub versions: Vec<Version>,
+    /// `conversion.webhook`, where that converts between them.
+    pub webhook: Option<Value>,
     /// `NamesAccepted`, where it was ever decided.
     pub names_accepted: Option<Decision>,
+    /// What its condition about its approval has to become.
+    pub approval: Option<Decision>,
     /// Whether it is `Established`.
     pub established: bool,
     /// Whether it is `Terminating`.
@@ -136,7 +140,13 @@ impl Definition {
             versions: items(value.at(&["spec", "versions"]))
                 .map(|version| Version::read(version, &group, &kind))
                 .collect(),
+            webhook: value
+                .at(&["spec", "conversion"])
+                .filter(|conversion| conversion.text_at(&["strategy"]) == "Webhook")
+                .and_then(|conversion| conversion.get("webhook").cloned()),
             names_accepted: conditions::decision(value, "NamesAccepted"),
+            approval: approval::decide(&group, value)
+                .filter(|wanted| conditions::decision(value, approval::CONDITION).as_ref() != Some(wanted)),
             established: conditions::is_true(value, "Established"),
             terminating: conditions::is_true(value, "Terminating"),
             cleaning: deleted && object::finalizers(value).any(|one| one == CLEANUP_FINALIZER),

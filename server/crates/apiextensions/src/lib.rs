@@ -4,14 +4,16 @@
 //! Position: above `endpoints`, below `aggregator`. A [`Controller`] follows the definitions in
 //! storage and keeps [`CustomResources`], which [`ApiExtensions`] looks requests up in.
 //! Invariant: a resource is served before its definition says that it is established.
-//! Absence: conversion by webhooks is refused where definitions are validated.
 
+pub mod approval;
 mod cleanup;
 mod conditions;
 mod controller;
+mod conversion;
 mod custom;
 pub mod definition;
 mod embedded;
+mod finalizers;
 pub mod literals;
 mod naming;
 mod scale;

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use apiwright_admission::Admission;
+use apiwright_chain::{Drain, Drainer, drain};
 use apiwright_endpoints::{ResourceServer, Shared, is_json_path};
 use apiwright_json::Value;
 use apiwright_meta::{ErrorList, Path};
@@ -14,9 +16,11 @@ use apiwright_registry::{
 use apiwright_schema::table::{Plan, Unknown};
 use apiwright_schema::{Ref, Struct, Table, Text};
 use apiwright_storage::Storage;
+use apiwright_webhook::Clients;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
+use crate::conversion::{ConversionWebhook, Translation, Types};
 use crate::custom::{CustomHooks, NoCreation};
 use crate::definition::{self, Definition, Names};
 use crate::schema::Compiler;
@@ -44,13 +48,48 @@ pub(crate) struct Serving {
     definition: Definition,
     storage: Arc<dyn Storage>,
     shared: Arc<Shared>,
+    clients: Clients,
+    /// Ends those who watch when something else is served.
+    end: (Arc<Drainer>, Drain),
     built: OnceLock<Result<Vec<Arc<ResourceServer>>, String>>,
     stored: OnceLock<Option<Arc<Store>>>,
 }
 
 impl Serving {
-    pub(crate) fn new(definition: Definition, storage: Arc<dyn Storage>, shared: Arc<Shared>) -> Self {
-        Self { definition, storage, shared, built: OnceLock::new(), stored: OnceLock::new() }
+    pub(crate) fn new(
+        definition: Definition,
+        storage: Arc<dyn Storage>,
+        shared: Arc<Shared>,
+        clients: Clients,
+    ) -> Self {
+        let (drainer, drain) = drain();
+        Self {
+            definition,
+            storage,
+            shared,
+            clients,
+            end: (Arc::new(drainer), drain),
+            built: OnceLock::new(),
+            stored: OnceLock::new(),
+        }
+    }
+
+    /// Takes the place of another: who watches goes on where the objects are the same, and is told to begin
+    /// anew where they are not.
+    #[must_use]
+    pub(crate) fn in_place_of(mut self, before: &Self) -> Self {
+        let (now, then) = (&self.definition, &before.definition);
+        if now.uid == then.uid && now.generation == then.generation && now.accepted == then.accepted {
+            self.end = before.end.clone();
+        } else {
+            before.end();
+        }
+        self
+    }
+
+    /// It is served no longer.
+    pub(crate) fn end(&self) {
+        self.end.0.begin();
     }
 
     /// Whether this is how a definition is to be served.
@@ -110,12 +149,14 @@ impl Serving {
         let mut resources = Vec::new();
         let mut stored_type = None;
         let mut rules: Vec<(&Value, Option<Arc<Validator>>)> = Vec::new();
+        let mut types = Types::new();
         for version in &self.definition.versions {
             let path = Path::new(&version.name);
             let name = definition_name(&self.definition, version);
             let schema = compiler.root(&version.schema, &name, &path).map_err(|errors: ErrorList| {
                 format!("the schema of {} cannot be served: {}", self.definition.name, errors.aggregate())
             })?;
+            types.insert(version.name.clone(), schema.clone());
             if version.storage {
                 stored_type = Some(schema.clone());
             }
@@ -132,26 +173,35 @@ impl Serving {
                 resources.push(Arc::new(Resource { hooks, ..self.resource(version, schema) }));
             }
         }
-        let shared = if self.definition.terminating {
-            Arc::new(Shared {
-                admission: Arc::new((*self.shared.admission).clone().and(NoCreation::plugin())),
-                authorizer: Arc::clone(&self.shared.authorizer),
-                drain: self.shared.drain.clone(),
-                watch_timeout_min: self.shared.watch_timeout_min,
-                body_bytes_max: self.shared.body_bytes_max,
-                catalogue: self.shared.catalogue,
-            })
-        } else {
-            Arc::clone(&self.shared)
-        };
+        let admission = &self.shared.admission;
+        let shared = Arc::new(Shared {
+            admission: match self.definition.terminating {
+                true => Arc::new(Admission::clone(admission).and(NoCreation::plugin())),
+                false => Arc::clone(admission),
+            },
+            authorizer: Arc::clone(&self.shared.authorizer),
+            drain: self.shared.drain.or(&self.end.1),
+            watch_timeout_min: self.shared.watch_timeout_min,
+            body_bytes_max: self.shared.body_bytes_max,
+            catalogue: self.shared.catalogue,
+        });
+        let webhook = self.webhook(types);
         let server = |resource: &Arc<Resource>| {
-            let mut store = Store::new(Arc::clone(resource), Arc::clone(&self.storage));
-            if let Some(ty) = &stored_type {
-                store = store.stored_as(ty.clone());
-            }
+            let store = match &webhook {
+                Some((webhook, types)) => self.translated(resource, webhook, types),
+                None => Store::new(Arc::clone(resource), Arc::clone(&self.storage)),
+            };
+            let store = match &stored_type {
+                Some(ty) => store.stored_as(ty.clone()),
+                None => store,
+            };
             let siblings = resources.iter().filter(|one| *one.version != *resource.version);
             let siblings = siblings.cloned().collect();
-            Arc::new(ResourceServer::new(Arc::new(store), Arc::clone(&shared)).with_siblings(siblings))
+            let server = ResourceServer::new(Arc::new(store), Arc::clone(&shared)).with_siblings(siblings);
+            Arc::new(match &webhook {
+                Some((webhook, _)) => server.with_conversion(Arc::clone(webhook) as _),
+                None => server,
+            })
         };
         Ok(resources.iter().map(server).collect())
     }
@@ -159,6 +209,32 @@ impl Serving {
     /// The schema of a version as it was written.
     pub(crate) fn schema(&self, version: &str) -> Option<&Value> {
         self.definition.versions.iter().find(|one| one.name == version).map(|one| &one.schema)
+    }
+
+    /// Who converts, and the types between which.
+    fn webhook(&self, types: Types) -> Option<(Arc<ConversionWebhook>, Arc<Types>)> {
+        let webhook = self.definition.webhook.as_ref()?;
+        Some((Arc::new(ConversionWebhook::of(webhook, &self.clients)), Arc::new(types)))
+    }
+
+    /// The store of a version that a webhook converts from and to: it sees that version only.
+    fn translated(
+        &self,
+        resource: &Arc<Resource>,
+        webhook: &Arc<ConversionWebhook>,
+        types: &Arc<Types>,
+    ) -> Store {
+        let served = kind(&resource.group, &resource.version, &resource.kind);
+        let translation = Translation::new(
+            Arc::clone(&self.storage),
+            Arc::clone(webhook),
+            Arc::clone(types),
+            served.clone(),
+            resource.storage.kind.clone(),
+        );
+        let storage = StorageSpec { kind: served, conversion: Conversion::Same, ..resource.storage.clone() };
+        let resource = Resource { storage, ..Resource::clone(resource) };
+        Store::new(Arc::new(resource), Arc::new(translation))
     }
 
     fn resource(&self, version: &definition::Version, schema: Ref<Struct>) -> Resource {

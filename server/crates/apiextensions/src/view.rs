@@ -11,6 +11,7 @@ use apiwright_endpoints::{ResourceServer, Shared};
 use apiwright_openapi::{OpenApi, Published};
 use apiwright_registry::{Resource, Store};
 use apiwright_storage::Storage;
+use apiwright_webhook::Clients;
 use arc_swap::ArcSwap;
 use imbl::{HashMap, OrdMap};
 
@@ -29,17 +30,19 @@ pub struct CustomResources {
     shared: Arc<Shared>,
     discovery: Arc<Discovery>,
     openapi: Arc<OpenApi>,
+    clients: Clients,
 }
 
 impl CustomResources {
-    /// None yet; what comes is told by discovery and OpenAPI.
+    /// None yet; what comes is told by discovery and OpenAPI. Webhooks that convert are called by `clients`.
     pub fn new(
         storage: Arc<dyn Storage>,
         shared: Arc<Shared>,
         discovery: Arc<Discovery>,
         openapi: Arc<OpenApi>,
+        clients: Clients,
     ) -> Self {
-        Self { served: ArcSwap::default(), storage, shared, discovery, openapi }
+        Self { served: ArcSwap::default(), storage, shared, discovery, openapi, clients }
     }
 
     /// The server of an address; `None` where no definition has it.
@@ -96,7 +99,16 @@ impl CustomResources {
             _ => {}
         }
         let now = served.then(|| {
-            Arc::new(Serving::new(definition.clone(), Arc::clone(&self.storage), Arc::clone(&self.shared)))
+            let serving = Serving::new(
+                definition.clone(),
+                Arc::clone(&self.storage),
+                Arc::clone(&self.shared),
+                self.clients.clone(),
+            );
+            Arc::new(match &before {
+                Some(before) => serving.in_place_of(before),
+                None => serving,
+            })
         });
         self.served.rcu(|all| {
             let mut all = HashMap::clone(all);
@@ -112,6 +124,9 @@ impl CustomResources {
             };
             all
         });
+        if let (Some(before), None) = (&before, &now) {
+            before.end();
+        }
         let touched: BTreeSet<&str> =
             before.iter().chain(&now).flat_map(|serving| serving.versions()).collect();
         for version in touched {

@@ -105,7 +105,11 @@ impl Server<Prepared> {
 
 /// Tells long-running work that the server drains.
 #[derive(Clone, Debug)]
-pub struct Drain(watch::Receiver<bool>);
+pub struct Drain {
+    begun: watch::Receiver<bool>,
+    /// Begins this one, too.
+    other: Option<watch::Receiver<bool>>,
+}
 
 /// Starts the drain.
 #[derive(Debug)]
@@ -114,7 +118,7 @@ pub struct Drainer(watch::Sender<bool>);
 /// A drain that has not begun.
 pub fn drain() -> (Drainer, Drain) {
     let (sender, receiver) = watch::channel(false);
-    (Drainer(sender), Drain(receiver))
+    (Drainer(sender), Drain { begun: receiver, other: None })
 }
 
 impl Drainer {
@@ -127,11 +131,25 @@ impl Drainer {
 impl Drain {
     /// Whether it has begun.
     pub fn has_begun(&self) -> bool {
-        *self.0.borrow()
+        *self.begun.borrow() || self.other.as_ref().is_some_and(|other| *other.borrow())
+    }
+
+    /// This one and a part's own: it begins when either does.
+    #[must_use]
+    pub fn or(&self, part: &Self) -> Self {
+        Self { begun: self.begun.clone(), other: Some(part.begun.clone()) }
     }
 
     /// Resolves when it begins, or when nobody is left who could begin it.
     pub async fn begun(&mut self) {
-        let _ = self.0.wait_for(|begun| *begun).await;
+        let begun = self.begun.wait_for(|begun| *begun);
+        let Some(other) = &mut self.other else {
+            let _ = begun.await;
+            return;
+        };
+        tokio::select! {
+            _ = begun => {}
+            _ = other.wait_for(|begun| *begun) => {}
+        }
     }
 }

@@ -86,7 +86,9 @@ impl Changing<'_> {
         let kind = ObjectKind { api_version: &api_version, kind: self.wanted.kind };
         let decoded = match self.wanted.flavour {
             Flavour::BuiltIn => patch.apply(self.wanted.ty, kind, old)?,
-            Flavour::Custom => decode::patched(self.wanted, &patch, old, self.validation)?,
+            Flavour::Custom => {
+                decode::patched(self.wanted, &patch, old, self.validation, &self.call.warnings)?
+            }
         };
         decoded.strict.iter().for_each(|fault| self.call.warnings.add(fault.as_str()));
         let mut new = decoded.value;

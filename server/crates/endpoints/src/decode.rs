@@ -4,6 +4,8 @@
 mod custom;
 mod protobuf;
 
+use std::sync::Arc;
+
 use apiwright_chain::Media;
 use apiwright_chain::respond::Warnings;
 use apiwright_json::{Duplicates, Value, yaml};
@@ -34,6 +36,8 @@ pub(crate) struct Wanted<'a> {
     pub(crate) ty: &'a Struct,
     /// The kinds that a wrong body may be of.
     pub(crate) catalogue: &'a Catalogue,
+    /// The other versions that are served.
+    pub(crate) siblings: &'a [Arc<Resource>],
 }
 
 /// A body as it came.
@@ -64,6 +68,7 @@ impl<'a> Wanted<'a> {
             kind: &resource.kind,
             ty: &resource.schema,
             catalogue,
+            siblings: &target.server.siblings,
         };
         let Some(kind) = target.subresource.map(|one| &one.kind) else { return Ok(own) };
         if (&*kind.group, &*kind.version, &*kind.kind) == (own.group, own.version, own.kind) {
@@ -79,6 +84,7 @@ impl<'a> Wanted<'a> {
             kind: &known.kind.kind,
             ty: known.schema,
             catalogue,
+            siblings: &[],
         })
     }
 
@@ -120,7 +126,7 @@ pub(crate) fn object(
     }
     check_version(wanted, &api_version)?;
     if kind != wanted.kind {
-        return Err(other_kind(wanted, &kind, &decoded.value));
+        return Err(other_type(wanted, &api_version, &kind, &decoded.value));
     }
     Ok(decoded.value)
 }
@@ -165,6 +171,7 @@ pub(crate) fn patched(
     patch: &Patch,
     old: &Value,
     validation: FieldValidation,
+    warnings: &Warnings,
 ) -> Result<Decoded> {
     let edited = patch.edit(wanted.ty, old)?;
     let shown = || apiwright_json::to_string(&edited);
@@ -181,9 +188,9 @@ pub(crate) fn patched(
         }
         FieldValidation::Warn | FieldValidation::Strict => {}
     }
-    check_version(wanted, &api_version)?;
-    if kind != wanted.kind {
-        return Err(other_kind(wanted, &kind, &decoded.value));
+    if kind != wanted.kind || api_version != wanted.api_version() {
+        warnings.extend(decoded.strict);
+        return Err(other_type(wanted, &api_version, &kind, &decoded.value));
     }
     Ok(decoded)
 }
@@ -335,10 +342,16 @@ fn check_version(wanted: Wanted<'_>, api_version: &str) -> Result<()> {
     )))
 }
 
-/// Upstream's validation of custom resources begins with their kind.
-fn other_kind(wanted: Wanted<'_>, kind: &str, value: &Value) -> Box<Status> {
+/// Upstream's validation of custom resources begins with their kind and version.
+fn other_type(wanted: Wanted<'_>, api_version: &str, kind: &str, value: &Value) -> Box<Status> {
     let mut errors = ErrorList::new();
-    errors.invalid(Path::new("kind"), quoted(kind), &format!("must be {}", wanted.kind));
+    for (name, given, must) in
+        [("kind", kind, wanted.kind), ("apiVersion", api_version, &wanted.api_version())]
+    {
+        if given != must {
+            errors.invalid(Path::new(name), quoted(given), &format!("must be {must}"));
+        }
+    }
     let group_kind = GroupKind { group: wanted.group.into(), kind: kind.into() };
     Status::invalid(&group_kind, apiwright_meta::object::name(value), &errors)
 }

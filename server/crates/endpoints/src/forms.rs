@@ -13,6 +13,12 @@ use futures::future::BoxFuture;
 use crate::decode::{self, Wanted, go_package};
 use crate::server::{Flavour, Target};
 
+/// Brings objects from one version of a kind to another, where that takes somebody else.
+pub trait Convert: Send + Sync + 'static {
+    /// An object in another version.
+    fn convert<'a>(&'a self, object: Value, to: &'a Resource) -> BoxFuture<'a, Result<Value>>;
+}
+
 /// The forms of what a request is about.
 #[derive(Clone, Copy)]
 pub(crate) struct TargetForms<'a>(Target<'a>);
@@ -38,13 +44,27 @@ impl<'a> TargetForms<'a> {
     }
 }
 
+impl TargetForms<'_> {
+    fn converted<'a>(
+        &'a self,
+        object: Value,
+        from: &'a Resource,
+        to: &'a Resource,
+    ) -> BoxFuture<'a, Result<Value>> {
+        match &self.0.server.conversion {
+            Some(conversion) => conversion.convert(object, to),
+            None => Box::pin(std::future::ready(converted(object, from, to))),
+        }
+    }
+}
+
 impl Forms for TargetForms<'_> {
     fn convert<'a>(&'a self, object: &'a Value, to: &'a Resource) -> BoxFuture<'a, Result<Value>> {
-        Box::pin(async move { converted(object.clone(), self.0.resource(), to) })
+        self.converted(object.clone(), self.0.resource(), to)
     }
 
     fn convert_back<'a>(&'a self, object: Value, from: &'a Resource) -> BoxFuture<'a, Result<Value>> {
-        Box::pin(async move { converted(object, from, self.0.resource()) })
+        self.converted(object, from, self.0.resource())
     }
 
     fn settle(&self, changed: Value, of: Option<&Resource>) -> Result<Value> {

@@ -46,6 +46,7 @@ pub(crate) fn check_namespace(call: &Call, target: Target<'_>, value: &mut Value
 pub(crate) fn check_name(call: &Call, value: &Value) -> Result<()> {
     let expected = &call.info.name;
     match object::name(value) {
+        _ if expected.is_empty() => Err(Status::bad_request("name must be provided")),
         "" => Err(Status::bad_request(format!(
             "the name of the object ({expected} based on URL) was undeterminable: name must be provided"
         ))),

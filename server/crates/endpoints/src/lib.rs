@@ -41,4 +41,5 @@ mod watch;
 pub use act::{Act, Acting, Answer};
 pub use call::Call;
 pub use encode::is_json_path;
+pub use forms::Convert;
 pub use server::{GroupLink, GroupServer, ResourceServer, Shared};

@@ -21,7 +21,7 @@ use crate::negotiate::{self, Output};
 use crate::options::{GetOptions, WriteOptions};
 use crate::ownership::Ownership;
 use crate::route::{Action, not_supported};
-use crate::server::Target;
+use crate::server::{Flavour, Target};
 use crate::{encode, patch, update};
 
 /// Where an object has what its Scale shows.
@@ -61,8 +61,9 @@ async fn get(call: &Call, target: Target<'_>, paths: Paths<'_>) -> Result<Respon
     let output = negotiate::output(&call.head, target.server.flavour)?;
     let options = GetOptions::read(&call.query)?;
     let entry = target.store().get(target.namespace(&call.info), &call.info.name, options.freshness).await?;
-    let scale = paths.scale_of(&target.store().decode(&entry)?)?;
-    encode::value(call, target, output, 200, &scale)
+    let object = target.store().decode(&entry)?;
+    paths.check_wish(target, &object)?;
+    encode::value(call, target, output, 200, &paths.scale_of(&object)?)
 }
 
 async fn write(
@@ -88,8 +89,9 @@ async fn write(
     let (namespace, name) = (target.namespace(&call.info), &call.info.name);
     let written = target.store().update(&write, namespace, name, &mut scaling, &admit).await?;
     call.warnings.extend(written.warnings);
-    let scale = paths.scale_of(&target.store().decode(&written.entry)?)?;
-    encode::value(call, target, output, 200, &scale)
+    let object = target.store().decode(&written.entry)?;
+    paths.check_wish(target, &object)?;
+    encode::value(call, target, output, 200, &paths.scale_of(&object)?)
 }
 
 impl View for Paths<'_> {
@@ -117,7 +119,10 @@ impl Transform for Scaling<'_> {
             let owners = self.owners.to_scale(managed_fields(old)).map_err(Status::internal)?;
             put_managed_fields(&mut old_scale, owners);
             let scale = self.changing.make(Some(&old_scale)).await?;
-            validate(&scale)?;
+            // Custom resources are validated as what they are.
+            if target.server.flavour == Flavour::BuiltIn {
+                validate(&scale)?;
+            }
             self.scaled(old, &scale)
         })
     }
@@ -152,6 +157,16 @@ impl<'a> Paths<'a> {
             }
             _ => Err(Status::internal("not a scale subresource")),
         }
+    }
+
+    /// A custom resource that does not say how many it wants cannot be shown as a Scale.
+    fn check_wish(self, target: Target<'_>, object: &Value) -> Result<()> {
+        let path = self.spec_replicas;
+        if target.server.flavour == Flavour::BuiltIn || lookup(object, path).is_some_and(|one| !one.is_null())
+        {
+            return Ok(());
+        }
+        Err(Status::internal(format!("the spec replicas field \".{path}\" does not exist")))
     }
 
     /// An object's Scale.

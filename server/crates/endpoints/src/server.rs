@@ -18,6 +18,7 @@ use futures::future::BoxFuture;
 
 use crate::act::Act;
 use crate::call::Call;
+use crate::forms::Convert;
 use crate::route::{self, Action, Route};
 use crate::{connect, create, delete, delete_collection, get, list, negotiate, patch, scale, update};
 
@@ -54,6 +55,8 @@ pub struct ResourceServer {
     pub(crate) shared: Arc<Shared>,
     /// The kind's other served versions: owners of fields may have written in them.
     pub(crate) siblings: Vec<Arc<Resource>>,
+    /// Who converts between versions, where it is not us.
+    pub(crate) conversion: Option<Arc<dyn Convert>>,
     actions: BTreeMap<&'static str, Arc<dyn Act>>,
 }
 
@@ -73,13 +76,20 @@ impl ResourceServer {
             Flavour::Custom => Vec::new(),
             Flavour::BuiltIn => siblings(&store.resource, shared.catalogue),
         };
-        Self { store, flavour, api_version, shared, siblings, actions: BTreeMap::new() }
+        Self { store, flavour, api_version, shared, siblings, conversion: None, actions: BTreeMap::new() }
     }
 
     /// Says which other versions of a custom resource are served.
     #[must_use]
     pub fn with_siblings(mut self, siblings: Vec<Arc<Resource>>) -> Self {
         self.siblings = siblings;
+        self
+    }
+
+    /// Says who converts between the versions.
+    #[must_use]
+    pub fn with_conversion(mut self, conversion: Arc<dyn Convert>) -> Self {
+        self.conversion = Some(conversion);
         self
     }
 

@@ -40,7 +40,7 @@ impl Store {
         if matches!(self.resource.storage.conversion, Conversion::Same) {
             return Ok(Presented::new(entry.value.clone(), facts.cuts, revision));
         }
-        let bytes = encoded(&self.decode(entry)?, &self.served_kind());
+        let bytes = stored_bytes(&self.decode(entry)?, &self.served_kind());
         let facts = ObjectFacts::derive(&bytes, &crate::facts::FieldPaths::default());
         readable(&entry.key, &facts)?;
         Ok(Presented::new(bytes.into(), facts.cuts, revision))
@@ -103,7 +103,7 @@ impl Store {
         }
         let stored = &self.resource.storage.kind;
         let mut converted = match &self.resource.storage.conversion {
-            Conversion::Same => return Ok(encoded(object, stored).into()),
+            Conversion::Same => return Ok(stored_bytes(object, stored).into()),
             Conversion::Rename(table) => renamed(object, table),
             Conversion::Hook => {
                 let mut object = object.clone();
@@ -113,13 +113,13 @@ impl Store {
             Conversion::Pruned => {
                 let mut object = object.clone();
                 prune::prune(self.stored_type.as_ref().unwrap_or(&self.resource.schema), &mut object);
-                return Ok(encoded(&object, stored).into());
+                return Ok(stored_bytes(&object, stored).into());
             }
         };
         if let Some(ty) = &self.stored_type {
             converted = normal(ty, stored, converted)?;
         }
-        Ok(encoded(&converted, stored).into())
+        Ok(stored_bytes(&converted, stored).into())
     }
 
     fn served_kind(&self) -> Kind {
@@ -128,8 +128,9 @@ impl Store {
     }
 }
 
-/// Type meta first, then everything else as it comes, metadata in its own order.
-fn encoded(object: &Value, kind: &Kind) -> Vec<u8> {
+/// The bytes under which an object of a kind is stored: type meta first, then everything else as it comes,
+/// metadata in its own order, without what is not stored.
+pub fn stored_bytes(object: &Value, kind: &Kind) -> Vec<u8> {
     let mut out = Vec::with_capacity(1024);
     out.extend_from_slice(b"{\"kind\":");
     apiwright_json::to_bytes(&Value::from(&*kind.kind), &mut out);

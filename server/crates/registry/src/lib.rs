@@ -38,6 +38,7 @@ mod validate;
 mod watch;
 
 pub use catalogue::Catalogue;
+pub use codec::stored_bytes;
 pub use convert::convert;
 pub use facts::ObjectFacts;
 pub use hooks::{DeletionStep, Hooks};

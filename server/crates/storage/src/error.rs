@@ -30,6 +30,9 @@ pub enum Error {
     /// What is on disk is not what was written.
     #[error("storage is corrupt: {0}")]
     Corrupt(String),
+    /// A layer in between could not make of an object what was asked for, in the words that clients see.
+    #[error("{0}")]
+    Refused(String),
     /// It is not known whether the write happened.
     #[error("the outcome of the write is unknown: {0}")]
     Unknown(String),

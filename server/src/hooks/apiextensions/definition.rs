@@ -14,6 +14,9 @@ pub struct CustomResourceDefinition;
 
 impl Hooks for CustomResourceDefinition {
     fn default(&self, object: &mut Value) {
+        if object.at(&["status", "storedVersions"]).and_then(Value::as_array).is_none_or(Vec::is_empty) {
+            store_version(object);
+        }
         let kind = object.text_at(&["spec", "names", "kind"]).to_owned();
         if kind.is_empty() {
             return;

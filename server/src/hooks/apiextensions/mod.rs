@@ -4,6 +4,7 @@ mod definition;
 mod formats;
 mod openapi;
 mod parts;
+mod shown;
 mod structural;
 mod validate;
 

@@ -5,6 +5,7 @@ use apiwright_json::{Object, Value, to_string};
 use apiwright_meta::field::quoted;
 use apiwright_meta::{ErrorList, Path};
 
+use super::shown;
 use super::validate::{is_absent, items, text, truth_of};
 
 const TYPES: &[&str] = &["array", "boolean", "integer", "number", "object", "string"];
@@ -50,7 +51,7 @@ pub(super) fn root_with_status(schema: &Object, path: &Path, errors: &mut ErrorL
             "only [{}] fields are allowed at the root of the schema if the status subresource is enabled",
             names.join(" ")
         );
-        errors.invalid(path.clone(), to_string(&Value::Object(schema.clone())), &words);
+        errors.invalid(path.clone(), to_string(&shown::schema(&Value::Object(schema.clone()))), &words);
     }
 }
 

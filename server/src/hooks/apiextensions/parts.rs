@@ -1,10 +1,11 @@
 //! The parts of a version besides its schema, and how versions are converted.
 
 use apiwright_json::Value;
-use apiwright_meta::field::{go_value, quoted};
+use apiwright_meta::field::quoted;
 use apiwright_meta::{ErrorList, Path};
 
-use super::validate::{is_absent, items, one_of, text, truth};
+use super::validate::{items, one_of, text, truth};
+use crate::hooks::shared::webhook_client;
 
 const COLUMN_TYPES: &[&str] = &["boolean", "date", "integer", "number", "string"];
 const COLUMN_FORMATS: &[&str] =
@@ -124,58 +125,72 @@ pub(super) fn selectable(version: &Value, path: &Path, errors: &mut ErrorList) {
 
 /// The schema at a path of plain names.
 fn found<'a>(mut schema: &'a Value, json_path: &str) -> Result<&'a Value, String> {
-    let Some(names) = json_path.strip_prefix('.') else {
-        return Err("expected [ or . but got: ".to_owned() + json_path);
-    };
-    for name in names.split('.') {
-        let next = schema
-            .at(&["properties", name])
-            .or_else(|| schema.get("additionalProperties").filter(|value| matches!(value, Value::Object(_))));
-        schema = next.ok_or_else(|| "does not refer to a valid field".to_owned())?;
+    let mut tokens = tokens(json_path).into_iter();
+    while let Some(token) = tokens.next() {
+        match token {
+            "." => {}
+            "[" => return Err("array notation is not allowed".into()),
+            other => return Err(format!("expected [ or . but got: {other}")),
+        }
+        let name = tokens.next().ok_or("unexpected end of JSON path")?;
+        let properties = schema.get("properties").and_then(Value::as_object).filter(|all| !all.is_empty());
+        let next = match properties {
+            Some(properties) => properties.get(name),
+            None => schema.get("additionalProperties").filter(|value| matches!(value, Value::Object(_))),
+        };
+        schema = next.ok_or("does not refer to a valid field")?;
     }
     Ok(schema)
 }
 
-/// How versions are converted: not at all, or by a webhook, which this server cannot call yet.
-pub(super) fn conversion(spec: &Value, path: &Path, errors: &mut ErrorList) {
+/// A path in pieces: dots and brackets, and what is between them.
+fn tokens(json_path: &str) -> Vec<&str> {
+    let mut tokens = Vec::new();
+    let mut rest = json_path;
+    while !rest.is_empty() {
+        let end = match rest.find(['.', '[', ']']) {
+            Some(0) => 1,
+            Some(at) => at,
+            None => rest.len(),
+        };
+        let (token, after) = rest.split_at(end);
+        tokens.push(token);
+        rest = after;
+    }
+    tokens
+}
+
+/// How versions are converted: not at all, or by a webhook. `trusts` is whether its authorities must be
+/// readable.
+pub(super) fn conversion(spec: &Value, trusts: bool, path: &Path, errors: &mut ErrorList) {
     let Some(conversion) = spec.get("conversion").filter(|conversion| !conversion.is_null()) else { return };
     let strategy = text(conversion, &["strategy"]);
     one_of(strategy, &["None", "Webhook"], &path.child("strategy"), errors);
     let client = conversion.at(&["webhook", "clientConfig"]).filter(|client| !client.is_null());
-    let versions = conversion.at(&["webhook", "conversionReviewVersions"]);
+    let versions = items(conversion.at(&["webhook", "conversionReviewVersions"]));
+    let (path_of_client, path_of_versions) =
+        (path.child("webhookClientConfig"), path.child("conversionReviewVersions"));
     if strategy != "Webhook" {
         let words = "should not be set when strategy is not set to Webhook";
         if client.is_some() {
-            errors.forbidden(path.child("webhookClientConfig"), words);
+            errors.forbidden(path_of_client, words);
         }
-        if !items(versions).is_empty() {
-            errors.forbidden(path.child("conversionReviewVersions"), words);
+        if !versions.is_empty() {
+            errors.forbidden(path_of_versions, words);
         }
         return;
     }
-    let before = errors.0.len();
     match client {
-        None => {
-            errors.required(path.child("webhookClientConfig"), "required when strategy is set to Webhook");
+        None => errors.required(path_of_client, "required when strategy is set to Webhook"),
+        Some(client) => {
+            webhook_client::address(client, &path_of_client, errors);
+            let bundle = text(client, &["caBundle"]);
+            if let Some(why) = webhook_client::untrusted(bundle).filter(|_| trusts) {
+                errors.invalid(path_of_client.child("caBundle"), quoted(bundle), &why);
+            }
         }
-        Some(client) if is_absent(client.get("url")) == is_absent(client.get("service")) => {
-            errors.required(path.child("webhookClientConfig"), "exactly one of url or service is required");
-        }
-        Some(_) => {}
     }
-    let path_of_versions = path.child("conversionReviewVersions");
-    let known = |version: &Value| matches!(version.as_str(), Some("v1" | "v1beta1"));
-    match items(versions) {
-        [] => errors.required(path_of_versions, ""),
-        all if !all.iter().any(known) => {
-            let shown = go_value(&Value::from(all.to_vec()));
-            errors.invalid(path_of_versions, shown, "must include at least one of v1, v1beta1");
-        }
-        _ => {}
-    }
-    if errors.0.len() == before {
-        errors.forbidden(path.child("strategy"), "conversion by webhooks is not supported yet");
-    }
+    webhook_client::review_versions(versions, true, "", &path_of_versions, errors);
 }
 
 /// Whether a path begins as one; faults are told.

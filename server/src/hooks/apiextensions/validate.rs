@@ -3,6 +3,7 @@
 //! Faults are told as upstream's internal version has its fields: what all versions have in common
 //! (of one version, all) is `spec.validation`, `spec.subresources` and so on.
 
+use apiwright_apiextensions::approval::{self, Approval};
 use apiwright_apiextensions::literals;
 use apiwright_apiextensions::schema::unsupported;
 use apiwright_apiextensions::validations;
@@ -10,7 +11,8 @@ use apiwright_json::{Object, Value};
 use apiwright_meta::field::{go_value, quoted};
 use apiwright_meta::{ErrorList, Path, names, object};
 
-use super::{openapi, parts, structural};
+use super::{openapi, parts, shown, structural};
+use crate::hooks::shared::webhook_client;
 
 /// Faults of a new definition, besides its metadata.
 pub(super) fn create(definition: &Value, errors: &mut ErrorList) {
@@ -29,7 +31,7 @@ pub(super) fn create(definition: &Value, errors: &mut ErrorList) {
     spec(definition, &Value::Null, errors);
     status(definition, errors);
     stored_versions(definition, errors);
-    api_approval(definition, errors);
+    api_approval(definition, None, errors);
     preserve_unknown_fields(definition, None, errors);
 }
 
@@ -51,6 +53,7 @@ pub(super) fn update(definition: &Value, old: &Value, errors: &mut ErrorList) {
     immutable(&["spec", "names", "plural"], errors);
     status(definition, errors);
     stored_versions(definition, errors);
+    api_approval(definition, Some(old), errors);
     preserve_unknown_fields(definition, Some(old), errors);
 }
 
@@ -58,6 +61,13 @@ pub(super) fn update(definition: &Value, old: &Value, errors: &mut ErrorList) {
 pub(super) fn status(definition: &Value, errors: &mut ErrorList) {
     let accepted = definition.at(&["status", "acceptedNames"]).unwrap_or(&Value::Null);
     names(accepted, &Path::new("status").child("acceptedNames"), errors);
+}
+
+/// Whether a webhook's authorities must be readable: once a definition is established, unless they
+/// already were not.
+fn must_trust(old: &Value) -> bool {
+    let bundle = text(old, &["spec", "conversion", "webhook", "clientConfig", "caBundle"]);
+    is_established(old) && webhook_client::untrusted(bundle).is_none()
 }
 
 fn spec(definition: &Value, old: &Value, errors: &mut ErrorList) {
@@ -73,6 +83,10 @@ fn spec(definition: &Value, old: &Value, errors: &mut ErrorList) {
             let path = path.child("versions").index(at).child("schema").child("openAPIV3Schema");
             errors.required(path, "");
         }
+    }
+    if truth(spec, "preserveUnknownFields") && versions.iter().any(has_defaults) {
+        let words = "must be false in order to use defaults in the schema";
+        errors.invalid(path.child("preserveUnknownFields"), "true", words);
     }
     let common = Common::of(versions);
     for (at, version) in versions.iter().enumerate() {
@@ -121,7 +135,28 @@ fn spec(definition: &Value, old: &Value, errors: &mut ErrorList) {
     if common.selectable {
         parts::selectable(first, &path.child("selectableFields"), errors);
     }
-    parts::conversion(spec, &path.child("conversion"), errors);
+    parts::conversion(spec, must_trust(old), &path.child("conversion"), errors);
+}
+
+/// Whether the schema of a version has defaults anywhere.
+fn has_defaults(version: &Value) -> bool {
+    fn any(schema: &Value) -> bool {
+        match schema {
+            Value::Object(members) => {
+                members.get("default").is_some_and(|value| !value.is_null())
+                    || members.iter().any(|(name, value)| match name.as_str() {
+                        "properties" | "patternProperties" | "definitions" => {
+                            value.as_object().is_some_and(|all| all.values().any(any))
+                        }
+                        "default" | "enum" | "example" => false,
+                        _ => any(value),
+                    })
+            }
+            Value::Array(items) => items.iter().any(any),
+            _ => false,
+        }
+    }
+    version.at(&["schema", "openAPIV3Schema"]).is_some_and(any)
 }
 
 /// What all versions have in common.
@@ -149,12 +184,12 @@ impl Common {
 
 fn storage(spec: &Value, common: &Common, path: &Path, errors: &mut ErrorList) {
     let versions = items(spec.get("versions"));
-    let shown = || match versions {
-        [] => "null".to_owned(),
-        versions => {
-            let all: Vec<Value> = versions.iter().map(|version| internal(version, common)).collect();
-            go_value(&all.into())
+    let shown = || {
+        if is_absent(spec.get("versions")) {
+            return "null".to_owned();
         }
+        let all: Vec<Value> = versions.iter().map(|version| internal(version, common)).collect();
+        go_value(&all.into())
     };
     let named = |version: &Value| text(version, &["name"]).to_owned();
     let unique = versions.iter().map(named).collect::<std::collections::HashSet<_>>().len();
@@ -169,20 +204,19 @@ fn storage(spec: &Value, common: &Common, path: &Path, errors: &mut ErrorList) {
 
 /// A version as upstream's internal type shows it.
 fn internal(version: &Value, common: &Common) -> Value {
-    let part = |name: &str, common: bool| {
-        let part = version.get(name).filter(|_| !common);
-        part.cloned().unwrap_or_default()
+    let part = |name: &str, common: bool, shown: fn(&Value) -> Value| {
+        version.get(name).filter(|part| !common && !part.is_null()).map_or(Value::Null, shown)
     };
     let mut shown = Object::new();
     shown.push("Name", text(version, &["name"]));
     for (name, member) in [("Served", "served"), ("Storage", "storage"), ("Deprecated", "deprecated")] {
         shown.push(name, truth(version, member));
     }
-    shown.push("DeprecationWarning", part("deprecationWarning", false));
-    shown.push("Schema", part("schema", common.schema));
-    shown.push("Subresources", part("subresources", common.subresources));
-    shown.push("AdditionalPrinterColumns", part("additionalPrinterColumns", common.columns));
-    shown.push("SelectableFields", part("selectableFields", common.selectable));
+    shown.push("DeprecationWarning", part("deprecationWarning", false, Value::clone));
+    shown.push("Schema", part("schema", common.schema, shown::validation));
+    shown.push("Subresources", part("subresources", common.subresources, shown::subresources));
+    shown.push("AdditionalPrinterColumns", part("additionalPrinterColumns", common.columns, shown::columns));
+    shown.push("SelectableFields", part("selectableFields", common.selectable, shown::selectable));
     shown.into()
 }
 
@@ -294,33 +328,22 @@ fn stored_versions(definition: &Value, errors: &mut ErrorList) {
     }
 }
 
-/// Groups of Kubernetes' own need the word of those who review its API.
-fn api_approval(definition: &Value, errors: &mut ErrorList) {
-    const ANNOTATION: &str = "api-approved.kubernetes.io";
-    let group = text(definition, &["spec", "group"]);
-    let protected = ["k8s.io", "kubernetes.io"]
-        .iter()
-        .any(|domain| group == *domain || group.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.')));
-    if !protected {
+/// Groups of Kubernetes' own need the word of those who review its API; what an old definition said
+/// may stay.
+fn api_approval(definition: &Value, old: Option<&Value>, errors: &mut ErrorList) {
+    let (approval, why) = Approval::of(definition);
+    let stays = old.is_some_and(|old| Approval::of(old).0 == approval);
+    if stays || !approval::is_protected(text(definition, &["spec", "group"])) {
         return;
     }
-    let path = Path::new("metadata").child("annotations").key(ANNOTATION);
-    let said = object::annotation(definition, ANNOTATION).unwrap_or_default();
-    let link = said.strip_prefix("https://").or_else(|| said.strip_prefix("http://"));
-    match said {
-        "" => errors.required(
-            path,
-            "protected groups must have approval annotation \"api-approved.kubernetes.io\", see \
-             https://github.com/kubernetes/enhancements/pull/1111",
-        ),
-        said if said.starts_with("unapproved") => {}
-        _ if link.is_some_and(|rest| rest.split('/').next().is_some_and(|host| !host.is_empty())) => {}
-        said => errors.invalid(
-            path,
-            quoted(said),
-            "protected groups must have approval annotation \"api-approved.kubernetes.io\" with either a URL or a \
-             reason starting with \"unapproved\", see https://github.com/kubernetes/enhancements/pull/1111",
-        ),
+    let path = Path::new("metadata").child("annotations").key(approval::ANNOTATION);
+    match approval {
+        Approval::Missing => errors.required(path, &why),
+        Approval::Invalid => {
+            let said = object::annotation(definition, approval::ANNOTATION).unwrap_or_default();
+            errors.invalid(path, quoted(said), &why);
+        }
+        Approval::Bypassed | Approval::Approved => {}
     }
 }
 

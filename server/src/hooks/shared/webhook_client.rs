@@ -5,6 +5,9 @@ use apiwright_json::Value;
 use apiwright_meta::field::{go_value, quoted};
 use apiwright_meta::url::Url;
 use apiwright_meta::{ErrorList, Path, names};
+use apiwright_remote::{Backend, Trust, Via};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 
 const FORM: &str = "; desired format: https://host[/path]";
 
@@ -18,6 +21,12 @@ pub fn address(client: &Value, path: &Path, errors: &mut ErrorList) {
         (None, Some(reference)) => service(reference, &path.child("service"), errors),
         _ => errors.required(path.clone(), "exactly one of url or service is required"),
     }
+}
+
+/// Why a bundle of authorities, base64, cannot be read; `None` for none at all.
+pub fn untrusted(bundle: &str) -> Option<String> {
+    let pem = BASE64_STANDARD.decode(bundle).ok().filter(|pem| !pem.is_empty())?;
+    Backend::new(Via::Address, None, &Trust::of(&pem, false), None).err().map(|why| why.to_string())
 }
 
 /// The faults of the review versions that a webhook reads. Where `recognized`, the server must know one

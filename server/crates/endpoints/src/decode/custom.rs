@@ -29,8 +29,11 @@ pub(super) fn decode(
     let mut value = Value::Object(object);
     let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
     if kind == wanted.kind && group == wanted.group {
+        let sibling = wanted.siblings.iter().find(|one| one.api_version() == api_version);
         let gone = if api_version == wanted.api_version() {
             prune::prune(wanted.ty, &mut value)
+        } else if let Some(sibling) = sibling {
+            prune::prune(&sibling.schema, &mut value)
         } else {
             all_but_kind(&mut value)
         };

@@ -117,7 +117,7 @@ pub fn validate_owner_references(references: Option<&Value>, path: &Path) -> Err
             None => controller = Some(this),
             Some(first) => errors.invalid(
                 path.clone(),
-                go_value(references.unwrap_or(&Value::Null)),
+                shown_references(references),
                 &format!(
                     "Only one reference can have Controller set to true. Found \"true\" in references for {first} and \
                      {this}"
@@ -126,6 +126,16 @@ pub fn validate_owner_references(references: Option<&Value>, path: &Path) -> Err
         }
     }
     errors
+}
+
+/// References as errors quote them: in the order of the fields of their type, whatever order they have.
+fn shown_references(references: Option<&Value>) -> String {
+    const FIELDS: [&str; 6] = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
+    let in_order = |reference: &Value| {
+        let given = FIELDS.iter().filter_map(|name| Some((*name, reference.get(name)?.clone())));
+        Value::Object(given.collect())
+    };
+    go_value(&items(references).map(in_order).collect::<Vec<_>>().into())
 }
 
 /// The faults of `finalizers`.

@@ -146,8 +146,10 @@ fn is_base64(text: &str) -> bool {
 
 /// RFC 3339; the library also takes a space between date and time, and no zone.
 fn is_date_time(text: &str) -> bool {
-    let text = text.replacen([' ', 't'], "T", 1).replace('z', "Z");
-    Time::parse(&text).is_ok() || Time::parse(&format!("{text}Z")).is_ok()
+    // The seconds' fraction may follow any character; a zone there must be.
+    const TIME: &str = r"^([0-1][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$";
+    let lower = text.to_lowercase();
+    lower.split_once('t').is_some_and(|(date, time)| is("date", date) && pattern::matches(TIME, time))
 }
 
 /// Go's durations, and numbers of longer units: `3 days`, `1w`.
@@ -173,7 +175,11 @@ mod tests {
             ("uuid", &["123e4567-e89b-12d3-a456-426614174000"], &["123e4567"]),
             ("uuid4", &["123e4567-e89b-42d3-a456-426614174000"], &["123e4567-e89b-12d3-a456-426614174000"]),
             ("date", &["2024-02-29"], &["29.2.2024", "2023-02-29"]),
-            ("date-time", &["2024-02-29T12:00:00Z", "2024-02-29T12:00:00+01:00"], &["2024-02-29", "soon"]),
+            (
+                "date-time",
+                &["2024-02-29T12:00:00Z", "2024-02-29t12:00:00.5+01:00"],
+                &["2024-02-29", "soon", "2024-02-29T12:00:00", "2024-02-29 12:00:00Z"],
+            ),
             ("duration", &["1h30m", "3 days", "1w"], &["soon", ""]),
             ("byte", &["YQ=="], &["no base64!"]),
             ("email", &["a.b@example.com"], &["nope", "@example.com", "a@"]),

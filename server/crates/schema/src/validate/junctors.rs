@@ -51,7 +51,13 @@ impl Walk<'_> {
     /// The faults of a value by one of the schemas, as if it were new.
     fn branch(&self, branch: &Node, value: &Value, at: &Trail<'_>) -> ErrorList {
         let mut errors = ErrorList::new();
-        let mut walk = Walk { root: self.root, words: self.words, updating: false, errors: &mut errors };
+        let mut walk = Walk {
+            root: self.root,
+            words: self.words,
+            updating: false,
+            errors: &mut errors,
+            lists: ErrorList::new(),
+        };
         walk.node(branch, Some(value), None, at);
         errors
     }

@@ -9,6 +9,7 @@
 mod format;
 mod formats;
 mod junctors;
+mod lists;
 mod pattern;
 mod rules;
 
@@ -24,7 +25,7 @@ use apiwright_meta::{ErrorList, Path};
 use crate::decode::omission;
 use crate::table::Plan;
 use crate::trail::Trail;
-use crate::{Field, ListKind, Node, Shape, Struct, go};
+use crate::{Field, ListKind, Node, Rule, Shape, Struct, go};
 
 /// Whose words the faults have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +46,13 @@ pub fn validate(
     errors: &mut ErrorList,
 ) {
     if let Value::Object(object) = value {
-        let mut walk = Walk { root, words, updating: old.is_some(), errors };
+        let mut walk = Walk { root, words, updating: old.is_some(), errors, lists: ErrorList::new() };
         walk.members(ty, object, old.and_then(Value::as_object), &Trail::ROOT);
+        // Lists that had duplicates may have others.
+        let lists = walk.lists;
+        if !lists.is_empty() && !old.is_some_and(|old| lists::have_duplicates(ty, old)) {
+            errors.append(lists);
+        }
     }
 }
 
@@ -82,6 +88,8 @@ pub(super) struct Walk<'a> {
     words: Words,
     updating: bool,
     errors: &'a mut ErrorList,
+    /// Duplicates in the lists of custom resources, which are told last.
+    lists: ErrorList,
 }
 
 impl Walk<'_> {
@@ -159,7 +167,7 @@ impl Walk<'_> {
                 }
                 if self.words == Words::Custom {
                     let path = self.path(at);
-                    duplicates(&list.kind, items, &path, self.errors);
+                    duplicates(&list.kind, items, &path, &mut self.lists);
                 }
             }
             (Shape::Map(map), Some(Value::Object(object))) => {
@@ -203,6 +211,10 @@ impl Walk<'_> {
             let detail = format!("{} in body must be of type {wanted}: \"{found}\"", path.as_str());
             self.errors.type_invalid(path, format!("\"{found}\""), &detail);
         }
+        if let Some(words) = out_of_range(node, value) {
+            let text = format!("Checked value must be of type {words} in {}", self.path(at).as_str());
+            self.errors.invalid(Path::default(), "\"\"", &text);
+        }
     }
 
     /// The path of a fault: custom resources' have map keys behind a dot.
@@ -221,6 +233,32 @@ impl Walk<'_> {
             Words::Custom => go_value(value),
         }
     }
+}
+
+/// The type, with its format, that a number is too large or too fine for.
+fn out_of_range(node: &Node, value: &Value) -> Option<String> {
+    let format = node.rules.iter().find_map(|rule| match rule {
+        Rule::Format(name) => Some(&**name),
+        _ => None,
+    });
+    let (ty, fits) = match (&node.shape, value) {
+        (Shape::Int32 | Shape::Int64, Value::Int(number)) => (
+            "integer",
+            match format {
+                Some("int32") => i32::try_from(*number).is_ok(),
+                Some("uint32") => u32::try_from(*number).is_ok(),
+                Some("uint64") => u64::try_from(*number).is_ok(),
+                _ => true,
+            },
+        ),
+        (Shape::Int32 | Shape::Int64, Value::Float(number)) => ("integer", number.fract() == 0.0),
+        (Shape::Double, Value::Float(number)) => {
+            ("number", !matches!(format, Some("float" | "float32")) || (*number as f32).is_finite())
+        }
+        _ => return None,
+    };
+    let with = |format: &str| format!("{ty} with format {format}");
+    (!fits).then(|| format.map_or_else(|| format!("{ty} (default format)"), with))
 }
 
 /// What JSON schema calls this kind of value.

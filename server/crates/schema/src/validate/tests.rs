@@ -233,6 +233,14 @@ fn lists_whose_items_have_to_differ() {
     let ty = ty(vec![field("l", list_of(node(string()), ListKind::Set))]);
     assert_eq!(faults(&ty, r#"{"l":["a","a"]}"#, None, Words::BuiltIn), Vec::<String>::new());
     assert_eq!(faults(&ty, r#"{"l":["a","a"]}"#, None, Words::Custom), ["spec.l[1]: Duplicate value: \"a\""]);
+    // What had duplicates before may have others.
+    let spoilt = Some(r#"{"l":["a","a"]}"#);
+    assert_eq!(faults(&ty, r#"{"l":["a","b","b"]}"#, spoilt, Words::Custom), Vec::<String>::new());
+    let sound = Some(r#"{"l":["a"]}"#);
+    assert_eq!(
+        faults(&ty, r#"{"l":["b","b"]}"#, sound, Words::Custom),
+        ["spec.l[1]: Duplicate value: \"b\""]
+    );
 }
 
 #[test]
@@ -245,6 +253,7 @@ fn custom_resources_are_of_their_types() {
         field("l", list(string())).pointer(),
         field("o", map(Shape::Int64)).pointer(),
         field("e", Shape::IntOrString).pointer(),
+        field("small", Shape::Int64).pointer().rules(vec![Rule::Format(text("int32"))]),
         field("u", string()).pointer().nullable(),
         Field { required: true, ..field("r", string()).pointer() },
     ]);
@@ -253,14 +262,19 @@ fn custom_resources_are_of_their_types() {
             "spec.{path}: Invalid value: \"{found}\": spec.{path} in body must be of type {wanted}: \"{found}\""
         )
     };
+    let beyond = |ty: &str, path: &str| {
+        format!("<nil>: Invalid value: \"\": Checked value must be of type {ty} in spec.{path}")
+    };
     for (value, want) in [
-        (r#"{"r":"","i":1.0,"n":1,"u":null,"e":"x"}"#, vec![]),
+        (r#"{"r":"","i":1.0,"n":1,"u":null,"e":"x","small":2147483647}"#, vec![]),
+        (r#"{"r":"","small":2147483648}"#, vec![beyond("integer with format int32", "small")]),
         ("{}", vec!["spec.r: Required value".to_owned()]),
         (
             r#"{"r":"","b":"x","i":1.5,"n":"x","s":5,"l":["a",1,null],"o":{"k":"x"},"e":true}"#,
             vec![
                 of_type("b", "boolean", "string"),
                 of_type("i", "integer", "number"),
+                beyond("integer (default format)", "i"),
                 of_type("n", "number", "string"),
                 of_type("s", "string", "integer"),
                 "spec.s: Unsupported value: 5: supported values: \"red\", \"green\"".into(),
