@@ -11,3 +11,19 @@ mod webhook;
 
 pub(crate) use translation::{Translation, Types};
 pub(crate) use webhook::ConversionWebhook;
+
+use apiwright_json::Value;
+use futures::future::BoxFuture;
+
+/// Converts objects between the versions of a definition.
+pub(crate) trait Converter: Send + Sync + 'static {
+    /// The objects, those of other versions than this one converted.
+    ///
+    /// # Errors
+    /// In the words that clients see.
+    fn convert<'a>(
+        &'a self,
+        objects: Vec<Value>,
+        desired: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Value>, String>>;
+}

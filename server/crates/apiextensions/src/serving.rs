@@ -227,7 +227,7 @@ impl Serving {
         let served = kind(&resource.group, &resource.version, &resource.kind);
         let translation = Translation::new(
             Arc::clone(&self.storage),
-            Arc::clone(webhook),
+            Arc::clone(webhook) as _,
             Arc::clone(types),
             served.clone(),
             resource.storage.kind.clone(),

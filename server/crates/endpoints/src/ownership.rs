@@ -2,12 +2,15 @@
 
 use apiwright_json::Value;
 use apiwright_meta::status::Result;
-use apiwright_meta::time;
+use apiwright_meta::{Status, time};
 use apiwright_registry::{Resource, SubresourceKind, convert};
 use apiwright_schema::apply::{self, Apply};
 use apiwright_schema::fieldset::Filter;
 use apiwright_schema::managed::{self, Request, Versions};
 use apiwright_schema::{Ref, Struct, decode, prune};
+use futures::future::BoxFuture;
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::block_in_place;
 
 use crate::decode::Wanted;
 use crate::server::Target;
@@ -74,13 +77,27 @@ impl Versions for Ownership<'_> {
         let (Some(from), Some(to)) = (self.version(from), self.version(api_version)) else {
             return Ok(object.clone());
         };
-        let mut converted = convert(object.clone(), from, to)?;
+        let mut converted = match &self.target.server.conversion {
+            Some(conversion) => wait_for(conversion.convert(object.clone(), to))?,
+            None => convert(object.clone(), from, to)?,
+        };
         if to.is_custom() {
             prune::sort(&mut converted);
         } else {
             decode::arrange(&to.schema, &mut converted);
         }
         Ok(converted)
+    }
+}
+
+/// What somebody else converts is waited for where it is needed, amidst a merge: it is rare that an
+/// object's fields were written in several versions. Other requests go on meanwhile.
+fn wait_for(converted: BoxFuture<'_, Result<Value>>) -> Result<Value> {
+    match Handle::try_current() {
+        Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => {
+            block_in_place(|| handle.block_on(converted))
+        }
+        _ => Err(Status::internal("nobody can wait for a conversion here")),
     }
 }
 

@@ -13,16 +13,43 @@ use crate::table::Unknown;
 use crate::trail::Trail;
 use crate::{Node, Shape, Struct};
 
+/// What OpenAPI calls the type of metadata.
+const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+
 /// Prunes an object. The paths of what went, sorted, as strict errors show them:
 /// `spec.list[1].field`.
 pub fn prune(ty: &Struct, value: &mut Value) -> Vec<String> {
-    let mut gone = Vec::new();
+    walk(ty, value, None)
+}
+
+/// As [`prune`], but the metadata of embedded resources is left to `decode`, which gets its path, its
+/// type and it.
+pub fn prune_but_metadata(
+    ty: &Struct,
+    value: &mut Value,
+    decode: &mut dyn FnMut(String, &Struct, &mut Value),
+) -> Vec<String> {
+    walk(ty, value, Some(decode))
+}
+
+type Decode<'a> = &'a mut dyn FnMut(String, &Struct, &mut Value);
+
+/// What pruning does besides.
+struct Pruning<'a> {
+    /// The paths of what went.
+    gone: Vec<String>,
+    /// Who takes embedded metadata.
+    decode: Option<Decode<'a>>,
+}
+
+fn walk(ty: &Struct, value: &mut Value, decode: Option<Decode<'_>>) -> Vec<String> {
+    let mut pruning = Pruning { gone: Vec::new(), decode };
     match value {
-        Value::Object(object) => members(ty, object, &Trail::ROOT, &mut gone),
-        other => nothing(other, &Trail::ROOT, &mut gone),
+        Value::Object(object) => members(ty, object, &Trail::ROOT, &mut pruning),
+        other => nothing(other, &Trail::ROOT, &mut pruning.gone),
     }
-    gone.sort();
-    gone
+    pruning.gone.sort();
+    pruning.gone
 }
 
 /// Sorts the members of all objects, as custom resources are printed.
@@ -39,17 +66,21 @@ pub fn sort(value: &mut Value) {
     }
 }
 
-fn members(ty: &Struct, object: &mut Object, at: &Trail<'_>, gone: &mut Vec<String>) {
+fn members(ty: &Struct, object: &mut Object, at: &Trail<'_>, pruning: &mut Pruning<'_>) {
     object.retain(|name, value| match ty.field(name) {
         // What cannot be null and has no default is as good as absent; nobody is told.
         Some(field) if value.is_null() && is_absent(&field.node) => false,
         Some(field) => {
-            known(&field.node, value, &at.key(name), gone);
+            if let (Some(decode), Some(ty)) = (&mut pruning.decode, metadata_of(name, &field.node)) {
+                decode(at.key(name).path(), ty, value);
+                return true;
+            }
+            known(&field.node, value, &at.key(name), pruning);
             true
         }
         None if ty.unknown == Unknown::Keep => true,
         None => {
-            gone.push(at.key(name).path());
+            pruning.gone.push(at.key(name).path());
             false
         }
     });
@@ -59,23 +90,31 @@ fn is_absent(node: &Node) -> bool {
     !node.nullable && node.default.is_none() && node.fill.is_none()
 }
 
-fn known(node: &Node, value: &mut Value, at: &Trail<'_>, gone: &mut Vec<String>) {
+fn known(node: &Node, value: &mut Value, at: &Trail<'_>, pruning: &mut Pruning<'_>) {
     match (&node.shape, value) {
         (Shape::Any(_) | Shape::RawObject | Shape::FieldsV1, _) => {}
-        (Shape::Struct(ty), Value::Object(object)) => members(ty, object, at, gone),
+        (Shape::Struct(ty), Value::Object(object)) => members(ty, object, at, pruning),
         (Shape::Map(map), Value::Object(object)) => {
             for (key, value) in object.iter_mut() {
-                known(&map.value, value, &at.key(key), gone);
+                known(&map.value, value, &at.key(key), pruning);
             }
         }
         (Shape::List(list), Value::Array(items)) => {
             for (index, item) in items.iter_mut().enumerate() {
-                known(&list.item, item, &at.index(index), gone);
+                known(&list.item, item, &at.index(index), pruning);
             }
         }
         // A type that keeps what it does not know keeps what it did not expect.
         (Shape::Struct(ty), _) if ty.unknown == Unknown::Keep => {}
-        (_, value) => nothing(value, at, gone),
+        (_, value) => nothing(value, at, &mut pruning.gone),
+    }
+}
+
+/// The type of the metadata that a member of an embedded resource is.
+fn metadata_of<'a>(name: &str, node: &'a Node) -> Option<&'a Struct> {
+    match &node.shape {
+        Shape::Struct(ty) if name == "metadata" && *ty.name == *OBJECT_META => Some(ty),
+        _ => None,
     }
 }
 

@@ -21,7 +21,7 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 
-use super::ConversionWebhook;
+use super::Converter;
 
 /// How many objects one review has.
 const REVIEW_OBJECTS_MAX: usize = 500;
@@ -37,7 +37,7 @@ pub(crate) struct Translation(Arc<Inner>);
 
 struct Inner {
     engine: Arc<dyn Storage>,
-    webhook: Arc<ConversionWebhook>,
+    converter: Arc<dyn Converter>,
     types: Arc<Types>,
     /// What entries are of here.
     served: Kind,
@@ -57,13 +57,13 @@ impl Translation {
     /// Over an engine whose entries are written as `stored`.
     pub(crate) fn new(
         engine: Arc<dyn Storage>,
-        webhook: Arc<ConversionWebhook>,
+        converter: Arc<dyn Converter>,
         types: Arc<Types>,
         served: Kind,
         stored: Kind,
     ) -> Self {
         let recent = Mutex::default();
-        Self(Arc::new(Inner { engine, webhook, types, served, stored, recent }))
+        Self(Arc::new(Inner { engine, converter, types, served, stored, recent }))
     }
 }
 
@@ -115,7 +115,7 @@ impl Inner {
     /// Objects as another version has them.
     async fn convert(&self, objects: Vec<Value>, to: &Kind) -> Result<Vec<Value>> {
         let desired = format!("{}/{}", &*to.group, &*to.version);
-        let mut converted = self.webhook.convert(objects, &desired).await.map_err(Error::Refused)?;
+        let mut converted = self.converter.convert(objects, &desired).await.map_err(Error::Refused)?;
         for object in &mut converted {
             if let Some(ty) = self.types.get(&*to.version) {
                 prune::prune(ty, object);
@@ -232,5 +232,133 @@ impl Storage for Translation {
 
     fn close(&self) -> BoxFuture<'_, Result<()>> {
         self.0.engine.close()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use apiwright_storage_embedded::{Embedded, Options};
+
+    use super::*;
+
+    /// Between v1, which has a `host`, and v2, which has a `hostname`.
+    #[derive(Default)]
+    struct Hosts {
+        calls: AtomicUsize,
+        broken: std::sync::atomic::AtomicBool,
+    }
+
+    impl Converter for Hosts {
+        fn convert<'a>(
+            &'a self,
+            objects: Vec<Value>,
+            desired: &'a str,
+        ) -> BoxFuture<'a, std::result::Result<Vec<Value>, String>> {
+            if objects.iter().any(|object| object::api_version(object) != desired) {
+                self.calls.fetch_add(1, Ordering::SeqCst);
+                if self.broken.load(Ordering::SeqCst) {
+                    return Box::pin(async { Err("no".to_owned()) });
+                }
+            }
+            let (from, to) =
+                if desired == "g/v2" { ("\"host\"", "\"hostname\"") } else { ("\"hostname\"", "\"host\"") };
+            let convert = |object: &Value| {
+                let text = apiwright_json::to_string(object).replace(from, to);
+                json(&text.replace(object::api_version(object), desired))
+            };
+            let converted = objects.iter().map(convert).collect();
+            Box::pin(async move { Ok(converted) })
+        }
+    }
+
+    fn json(text: &str) -> Value {
+        apiwright_json::decode(text.as_bytes()).unwrap().0
+    }
+
+    fn kind(version: &str) -> Kind {
+        let text = |text: &str| Ref::Shared(Arc::from(text));
+        Kind { group: text("g"), version: text(version), kind: text("Route") }
+    }
+
+    fn route(version: &str, name: &str) -> Bytes {
+        let field = if version == "v1" { "host" } else { "hostname" };
+        let json = format!(
+            r#"{{"kind":"Route","apiVersion":"g/{version}","metadata":{{"name":"{name}"}},"spec":{{"{field}":"h"}}}}"#
+        );
+        json.into_bytes().into()
+    }
+
+    /// An engine that is written in v1, and v2 over it.
+    fn versions() -> (Arc<dyn Storage>, Translation, Arc<Hosts>) {
+        let engine: Arc<dyn Storage> = Arc::new(Embedded::memory(Options::default()));
+        let hosts = Arc::new(Hosts::default());
+        let types = Arc::new(Types::new());
+        let (shared, converter) = (Arc::clone(&engine), Arc::clone(&hosts));
+        (engine, Translation::new(shared, converter, types, kind("v2"), kind("v1")), hosts)
+    }
+
+    async fn put(storage: &dyn Storage, name: &str, value: Bytes) -> Arc<Entry> {
+        let change = Change::Put { value, ttl_seconds: None };
+        match storage.commit(format!("/r/{name}").into(), Expect::Absent, change).await.unwrap() {
+            Outcome::Done { entry, .. } => entry,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn entries_are_of_the_version_that_is_served() {
+        let (engine, served, hosts) = versions();
+        for name in ["a", "b"] {
+            put(engine.as_ref(), name, route("v1", name)).await;
+        }
+        let (_, entry) = served.get("/r/a", At::Latest).await.unwrap();
+        assert_eq!(entry.unwrap().value, route("v2", "a"));
+        let written = put(&served, "c", route("v2", "c")).await;
+        assert_eq!(written.value, route("v2", "c"));
+        let (_, stored) = engine.get("/r/c", At::Latest).await.unwrap();
+        assert_eq!(stored.unwrap().value, route("v1", "c"));
+        hosts.calls.store(0, Ordering::SeqCst);
+        let all = Range { prefix: "/r/", after: None, limit: 0, at: At::Latest };
+        let page = served.range(all).await.unwrap();
+        assert_eq!(page.entries[1].value, route("v2", "b"));
+        assert_eq!((page.entries.len(), hosts.calls.load(Ordering::SeqCst)), (3, 1), "a page is one call");
+    }
+
+    #[tokio::test]
+    async fn a_change_is_converted_once_for_all_who_watch() {
+        let (engine, served, hosts) = versions();
+        let mut watches = Vec::new();
+        for _ in 0..3 {
+            watches.push(served.watch("/r/", 0).await.unwrap());
+        }
+        put(engine.as_ref(), "a", route("v1", "a")).await;
+        for watch in &mut watches {
+            loop {
+                match watch.next().await.unwrap().unwrap() {
+                    Event::Put { entry, .. } => break assert_eq!(entry.value, route("v2", "a")),
+                    Event::Progress(_) => {}
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+        assert_eq!(hosts.calls.load(Ordering::SeqCst), 1);
+    }
+
+    #[tokio::test]
+    async fn a_converter_that_fails_fails_what_needs_it() {
+        let (engine, served, hosts) = versions();
+        put(engine.as_ref(), "a", route("v1", "a")).await;
+        hosts.broken.store(true, Ordering::SeqCst);
+        let refused = || Error::Refused("no".into());
+        assert_eq!(served.get("/r/a", At::Latest).await.unwrap_err(), refused());
+        let change = Change::Put { value: route("v2", "b"), ttl_seconds: None };
+        assert_eq!(served.commit("/r/b".into(), Expect::Absent, change).await.unwrap_err(), refused());
+        assert!(served.get("/r/none", At::Latest).await.unwrap().1.is_none(), "nothing needs no conversion");
+        let (_, entry) = engine.get("/r/a", At::Latest).await.unwrap();
+        let expect = Expect::Revision(entry.unwrap().mod_revision);
+        let deleted = served.commit("/r/a".into(), expect, Change::Delete).await.unwrap();
+        assert!(matches!(deleted, Outcome::Done { .. }), "what goes needs none");
     }
 }

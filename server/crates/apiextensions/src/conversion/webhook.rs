@@ -11,7 +11,7 @@ use apiwright_registry::Resource;
 use apiwright_webhook::{Client, Clients, Failure};
 use futures::future::BoxFuture;
 
-use super::metadata;
+use super::{Converter, metadata};
 
 /// How long a webhook has.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -40,7 +40,7 @@ impl ConversionWebhook {
     ///
     /// # Errors
     /// Where the webhook is not to be had, refuses, or answers something else.
-    pub(crate) async fn convert(&self, mut objects: Vec<Value>, desired: &str) -> Result<Vec<Value>, String> {
+    async fn converted(&self, mut objects: Vec<Value>, desired: &str) -> Result<Vec<Value>, String> {
         let others: Vec<usize> =
             (0..objects.len()).filter(|at| object::api_version(&objects[*at]) != desired).collect();
         let Some(first) = others.first() else { return Ok(objects) };
@@ -68,11 +68,21 @@ impl ConversionWebhook {
     }
 }
 
+impl Converter for ConversionWebhook {
+    fn convert<'a>(
+        &'a self,
+        objects: Vec<Value>,
+        desired: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Value>, String>> {
+        Box::pin(self.converted(objects, desired))
+    }
+}
+
 impl Convert for ConversionWebhook {
     fn convert<'a>(&'a self, object: Value, to: &'a Resource) -> BoxFuture<'a, StatusResult<Value>> {
         Box::pin(async move {
             let mut converted =
-                self.convert(vec![object], &to.api_version()).await.map_err(Status::unclassified)?;
+                self.converted(vec![object], &to.api_version()).await.map_err(Status::unclassified)?;
             Ok(converted.pop().unwrap_or_default())
         })
     }

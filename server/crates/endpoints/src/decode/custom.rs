@@ -2,8 +2,9 @@
 //! has the wrong type stays, for validation to tell.
 
 use apiwright_json::{Duplicates, Object, Value};
+use apiwright_meta::field::go_value;
 use apiwright_schema::decode::{self as schema, Decoded, Source};
-use apiwright_schema::prune;
+use apiwright_schema::{Struct, prune};
 
 use super::Wanted;
 
@@ -31,7 +32,9 @@ pub(super) fn decode(
     if kind == wanted.kind && group == wanted.group {
         let sibling = wanted.siblings.iter().find(|one| one.api_version() == api_version);
         let gone = if api_version == wanted.api_version() {
-            prune::prune(wanted.ty, &mut value)
+            let (gone, embedded) = prune(wanted.ty, &mut value)?;
+            strict.extend(gone.iter().map(|path| format!("unknown field \"{path}\"")));
+            embedded
         } else if let Some(sibling) = sibling {
             prune::prune(&sibling.schema, &mut value)
         } else {
@@ -60,6 +63,30 @@ fn metadata(
         strict.push(fault.replacen("unknown field \"", "unknown field \"metadata.", 1));
     }
     Ok(Some(decoded.value))
+}
+
+/// Prunes an object, and decodes the metadata of what it embeds: the paths of what went of the one and
+/// of the other.
+fn prune(ty: &Struct, value: &mut Value) -> Result<(Vec<String>, Vec<String>), String> {
+    let (mut unknown, mut fault) = (Vec::new(), None);
+    let gone = prune::prune_but_metadata(ty, value, &mut |path, ty, metadata| {
+        let given = std::mem::take(metadata);
+        match schema::decode_plain(ty, given.clone(), &Duplicates::default(), Source::Json) {
+            Ok(decoded) => {
+                *metadata = decoded.value;
+                let names = decoded.strict.iter().filter_map(|one| one.strip_prefix("unknown field \""));
+                unknown.extend(names.map(|name| format!("{path}.{}", name.trim_end_matches('"'))));
+            }
+            Err(why) => {
+                fault
+                    .get_or_insert_with(|| format!("{path}: Invalid value: {}: {}", go_value(&given), why.0));
+            }
+        }
+    });
+    match fault {
+        Some(fault) => Err(fault),
+        None => Ok((gone, unknown)),
+    }
 }
 
 /// Of a version without a schema nothing is known.
