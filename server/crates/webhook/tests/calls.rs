@@ -7,7 +7,7 @@ mod support;
 use std::sync::{Arc, Mutex};
 
 use apiwright_admission::{Admission, Attributes, Objects, OneForm, Operation, Reinvocation, User, Warnings};
-use apiwright_chain::drain;
+use apiwright_chain::{Authorizer, Decision, RequestInfo, drain};
 use apiwright_json::{Value, to_string};
 use apiwright_meta::GroupVersionKind;
 use apiwright_meta::status::Result;
@@ -137,6 +137,15 @@ impl Resolver for Nowhere {
     }
 }
 
+/// Nobody may do anything.
+struct Nobody;
+
+impl Authorizer for Nobody {
+    fn authorize<'a>(&'a self, _: &'a apiwright_chain::User, _: &'a RequestInfo) -> BoxFuture<'a, Decision> {
+        Box::pin(async { Decision::NoOpinion(String::new()) })
+    }
+}
+
 struct Cluster {
     storage: Arc<dyn Storage>,
     webhooks: AdmissionWebhooks,
@@ -149,7 +158,8 @@ impl Cluster {
     fn new() -> Self {
         let clients = Clients::new(Arc::new(Backends::new(Arc::new(Nowhere), None)));
         let webhooks = AdmissionWebhooks::new(&clients);
-        let admission = Admission::of(webhooks.plugins(&Objects::default()).into());
+        let authorizer: Arc<dyn Authorizer> = Arc::new(Nobody);
+        let admission = Admission::of(webhooks.plugins(&Objects::default(), &authorizer).into());
         let kind = GroupVersionKind { group: "".into(), version: "v1".into(), kind: "ConfigMap".into() };
         Self {
             storage: Arc::new(Embedded::memory(Options::default())),
@@ -229,6 +239,21 @@ async fn mutating_webhooks_take_turns() {
 async fn refusals_of_validating_webhooks() {
     for (path, more, dry_run, want) in [
         ("/allow", "", false, None),
+        (
+            "/deny",
+            r#","matchConditions":[{"name":"a","expression":"'missing' in object.data"}]"#,
+            false,
+            None,
+        ),
+        (
+            "/allow",
+            r#","matchConditions":[{"name":"a","expression":"object.data.a == 'b'"}]"#,
+            false,
+            Some((
+                403,
+                "configmaps \"x\" is forbidden: expression 'object.data.a == 'b'' resulted in error: no such key: a",
+            )),
+        ),
         (
             "/deny",
             "",
