@@ -72,3 +72,51 @@ pub(crate) fn compile(env: &Env, expression: &str, expected: Expected) -> Result
 pub fn fault(env: &Env, expression: &str, expected: Expected) -> Result<Type, String> {
     compile(env, expression, expected).map(|program| program.ty().clone())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vocabulary::{Names, env};
+
+    #[test]
+    fn what_is_wrong_with_expressions() {
+        use Expected::{Bool, Object, Patches, StringOrNull};
+        let variables = [("big".to_owned(), Type::Bool)];
+        let (asking, telling, mutating) =
+            (Names::asking(false), Names::telling(true), Names::mutating(false));
+        let undeclared = |name: &str, at: usize, text: &str| {
+            let dots = ".".repeat(at);
+            let column = at + 1;
+            format!(
+                "compilation failed: ERROR: <input>:1:{column}: undeclared reference to '{name}' (in container '')\n | {text}\n | {dots}^"
+            )
+        };
+        for (names, text, expected, fault_text) in [
+            (asking, "variables.big && request.namespace == 'a'", Bool, String::new()),
+            (asking, "1", Bool, "must evaluate to bool but got int".into()),
+            (asking, "params.x", Bool, undeclared("params", 0, "params.x")),
+            (asking, "authorizer.group('').resource('pods').check('get').allowed()", Bool, "".into()),
+            (telling, "'a' + params.x", Expected::String, "".into()),
+            (
+                telling,
+                "authorizer.path('/')",
+                Expected::String,
+                undeclared("authorizer", 0, "authorizer.path('/')"),
+            ),
+            (asking, "null", StringOrNull, "".into()),
+            (
+                asking,
+                "[1]",
+                StringOrNull,
+                "must evaluate to one of [string null_type] but got list(int)".into(),
+            ),
+            (mutating, "Object{spec: Object.spec{replicas: 2}}", Object, "".into()),
+            (mutating, "'x'", Object, "must evaluate to Object but got string".into()),
+            (mutating, "[JSONPatch{op: 'add', path: '/a', value: 1}]", Patches, "".into()),
+            (mutating, "[1]", Patches, "must evaluate to list(JSONPatch) but got list(int)".into()),
+        ] {
+            let found = fault(&env(names, &variables), text, expected).err().unwrap_or_default();
+            assert_eq!(found, fault_text, "{text}");
+        }
+    }
+}
