@@ -90,7 +90,7 @@ impl Config {
         let client_authority = Arc::new(Authority::load(&authorities)?);
         let authentication = authentication(&flags, &client_authority)?;
         let (signing_key, account_keys) = account_keys(&flags, &pki)?;
-        let tls = Tls::new(certificates.load()?, &client_authority.certificates())
+        let tls = Tls::new(certificates.load()?, &asked_for(&authentication))
             .map_err(|error| format!("cannot use the serving certificate: {error}"))?;
         let proxy_client = Arc::new(proxy_client(&flags, &pki)?);
         select::check(&flags.controllers, CONTROLLERS).map_err(|why| format!("--controllers: {why}"))?;
@@ -166,6 +166,19 @@ impl Config {
     /// The certificates that a client must trust to trust the server.
     pub fn server_authority(&self) -> PathBuf {
         self.flags.tls_cert_file.clone().unwrap_or_else(|| self.pki.authority.clone())
+    }
+
+    /// Reads the authorities' files again.
+    ///
+    /// # Errors
+    /// When one cannot be used; it stays as it was.
+    pub fn reload_authorities(&self) -> Result<(), String> {
+        authorities(&self.authentication).try_for_each(|authority| authority.reload().map(|_| ()))
+    }
+
+    /// The authorities whose certificates clients are asked for: users' and front proxies'.
+    pub fn asked_for(&self) -> Vec<Vec<u8>> {
+        asked_for(&self.authentication)
     }
 
     /// What aggregated API servers are told of whom to believe, for the ConfigMap
@@ -341,6 +354,16 @@ fn account_keys(flags: &Flags, pki: &Pki) -> Result<(SigningKey, Vec<PublicKey>)
         keys.extend(PublicKey::load_all(file)?);
     }
     Ok((signing, keys))
+}
+
+fn authorities(authentication: &Authentication) -> impl Iterator<Item = &Arc<Authority>> {
+    let proxies = authentication.request_header.iter().map(|proxy| &proxy.authority);
+    authentication.client_authority.iter().chain(proxies)
+}
+
+/// A client that sees its authority among none of these shows no certificate.
+fn asked_for(authentication: &Authentication) -> Vec<Vec<u8>> {
+    authorities(authentication).flat_map(|authority| authority.certificates()).collect()
 }
 
 fn authentication(flags: &Flags, client_authority: &Arc<Authority>) -> Result<Authentication, String> {

@@ -344,13 +344,9 @@ async fn reload(config: Arc<Config>, mut drain: Drain) {
             continue;
         }
         seen = now;
-        let authority =
-            config.client_authority.reload().map(|_| ()).and_then(|()| config.proxy_client.reload());
+        let authority = config.reload_authorities().and_then(|()| config.proxy_client.reload());
         let replaced = config.certificates.load().and_then(|certificates| {
-            config
-                .tls
-                .replace(certificates, &config.client_authority.certificates())
-                .map_err(|error| error.to_string())
+            config.tls.replace(certificates, &config.asked_for()).map_err(|error| error.to_string())
         });
         match authority.and(replaced) {
             Ok(()) => info!("certificates reloaded"),
@@ -368,8 +364,9 @@ fn renew(config: &Config) {
 }
 
 fn times(config: &Config) -> Vec<Option<SystemTime>> {
-    let authorities =
-        config.flags.client_ca_file.iter().map(PathBuf::as_path).chain([config.pki.authority.as_path()]);
+    let flags = &config.flags;
+    let given = flags.client_ca_file.iter().chain(&flags.requestheader_client_ca_file);
+    let authorities = given.map(PathBuf::as_path).chain([config.pki.authority.as_path()]);
     let files = config.certificates.files().chain(authorities).chain(config.proxy_client.files());
     files.map(|file| std::fs::metadata(file).and_then(|metadata| metadata.modified()).ok()).collect()
 }
