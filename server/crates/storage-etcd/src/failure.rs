@@ -77,11 +77,16 @@ pub(crate) fn text(error: &etcd_client::Error) -> String {
 }
 
 /// Whether there was no connection to send a request through.
-fn is_unsent(error: &(dyn std::error::Error + 'static)) -> bool {
+pub(crate) fn is_unsent(error: &(dyn std::error::Error + 'static)) -> bool {
     let mut source = Some(error);
     while let Some(error) = source {
         if let Some(error) = error.downcast_ref::<io::Error>() {
-            return error.kind() == io::ErrorKind::ConnectionRefused;
+            return matches!(
+                error.kind(),
+                io::ErrorKind::ConnectionRefused
+                    | io::ErrorKind::HostUnreachable
+                    | io::ErrorKind::NetworkUnreachable
+            );
         }
         source = error.source();
     }

@@ -37,6 +37,8 @@ use watch::WatchesAll;
 
 /// How many entries one request reads at most: an answer has to fit into memory twice.
 const PAGE_MAX: usize = 2000;
+/// How often each other member is tried for a request that was not sent: the client's choice is random.
+const TURNS: usize = 8;
 /// How often a range is begun anew whose revision was compacted while it was read.
 const RANGE_ATTEMPTS: usize = 5;
 
@@ -97,6 +99,29 @@ impl Inner {
         if *self.closed.borrow() { Err(closed()) } else { Ok(()) }
     }
 
+    /// One request, asked of other members for as long as it reaches none. The client takes them in
+    /// turns, the ones that are down as well.
+    async fn ask<T, F>(
+        &self,
+        limit: Duration,
+        request: impl Fn() -> F,
+    ) -> Result<T, Option<etcd_client::Error>>
+    where
+        F: Future<Output = Result<T, etcd_client::Error>>,
+    {
+        let others = self.options.endpoints.len().saturating_sub(1);
+        within(limit, async {
+            for _ in 0..others * TURNS {
+                match request().await {
+                    Err(error) if failure::is_unsent(&error) => {}
+                    outcome => return outcome,
+                }
+            }
+            request().await
+        })
+        .await
+    }
+
     /// Remembers a compaction; gives the newest one known.
     pub(crate) fn note_compacted(&self, revision: Revision) -> Revision {
         self.compacted.fetch_max(revision, Ordering::Relaxed).max(revision)
@@ -127,8 +152,11 @@ impl Inner {
             At::Revision(0) => return Err(self.compacted(0)),
             At::Revision(revision) => options.with_revision(revision as i64),
         };
-        let mut kv = self.kv.clone();
-        match within(self.options.request_timeout, kv.get(key, Some(options))).await {
+        let get = || {
+            let (mut kv, key, options) = (self.kv.clone(), key.clone(), options.clone());
+            async move { kv.get(key, Some(options)).await }
+        };
+        match self.ask(self.options.request_timeout, get).await {
             Ok(response) => {
                 let newest = convert::revision(response.header());
                 match at {
@@ -148,10 +176,14 @@ impl Inner {
 
     async fn revision_within(&self, limit: Duration) -> Result<Revision> {
         let options = GetOptions::new().with_count_only();
-        let mut kv = self.kv.clone();
         // One of our own keys, there or not: a user need not have access to others.
         let key = self.names.theirs("/registry/health");
-        match within(limit, kv.get(key.as_bytes(), Some(options))).await {
+        let get = || {
+            let (mut kv, options) = (self.kv.clone(), options.clone());
+            let key = key.as_bytes();
+            async move { kv.get(key, Some(options)).await }
+        };
+        match self.ask(limit, get).await {
             Ok(response) => {
                 let revision = convert::revision(response.header());
                 self.newest.send_if_modified(|newest| {
@@ -223,8 +255,11 @@ impl Inner {
                 .when([Compare::mod_revision(name, CompareOp::Equal, expected as i64)])
                 .and_then(then)
                 .or_else([TxnOp::get(name, None)]);
-            let mut kv = self.kv.clone();
-            match within(self.options.request_timeout, kv.txn(request)).await {
+            let write = || {
+                let (mut kv, request) = (self.kv.clone(), request.clone());
+                async move { kv.txn(request).await }
+            };
+            match self.ask(self.options.request_timeout, write).await {
                 Ok(response) => break response,
                 Err(None) => return Err(Error::Unknown(TIMEOUT.into())),
                 Err(Some(error)) if lease != 0 && failure::kind(&error) == Kind::NoLease => {
@@ -261,8 +296,11 @@ impl Inner {
     async fn lease(&self, change: &Change) -> Result<i64> {
         let Change::Put { ttl_seconds: Some(seconds), .. } = change else { return Ok(0) };
         let grant = async |seconds: i64| {
-            let mut client = self.client.lease_client();
-            match within(self.options.request_timeout, client.grant(seconds, None)).await {
+            let grant = || {
+                let mut client = self.client.lease_client();
+                async move { client.grant(seconds, None).await }
+            };
+            match self.ask(self.options.request_timeout, grant).await {
                 Ok(response) => Ok(response.id()),
                 Err(error) => Err(error.as_ref().map_or_else(timeout, failure::of_read)),
             }
@@ -272,8 +310,11 @@ impl Inner {
 
     async fn compact(&self, revision: Revision) -> Result<()> {
         self.check()?;
-        let mut kv = self.kv.clone();
-        match within(self.options.request_timeout, kv.compact(revision as i64, None)).await {
+        let compact = || {
+            let mut kv = self.kv.clone();
+            async move { kv.compact(revision as i64, None).await }
+        };
+        match self.ask(self.options.request_timeout, compact).await {
             Ok(_) => {
                 self.note_compacted(revision);
                 Ok(())

@@ -23,6 +23,22 @@ async fn put(engine: &Etcd, key: &str, expect: Expect, value: &str) -> Result<u6
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn members_that_are_down_cost_no_request() {
+    if !support::available() {
+        return;
+    }
+    let server = Server::start();
+    let dead = || format!("http://127.0.0.1:{}", support::free_port());
+    let options = Options { endpoints: vec![dead(), server.url(), dead()], ..server.options() };
+    let engine = server.connect(options).await;
+    for number in 0..50 {
+        let key = format!("/a/{number}");
+        put(&engine, &key, Expect::Absent, "x").await.unwrap();
+        assert!(engine.get(&key, At::Latest).await.unwrap().1.is_some());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_watch_resumes_after_an_outage() {
     if !support::available() {
         return;
