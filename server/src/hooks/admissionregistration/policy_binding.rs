@@ -95,9 +95,24 @@ fn param_ref(reference: &Value, path: &Path, faults: &mut Faults<'_>) {
     }
 }
 
+/// What may come of a validation that fails.
+const ACTIONS: [&str; 3] = ["Audit", "Deny", "Warn"];
+
 fn actions(spec: &Value, path: &Path, faults: &mut Faults<'_>) {
-    faults.declared_below(path);
+    faults.drop_below(path);
     let all = items(spec, "validationActions");
+    if all.is_empty() {
+        faults.required(path.clone(), "at least one validation action is required");
+    }
+    for (at, action) in all.iter().enumerate() {
+        let text = quoted(action.as_str().unwrap_or_default());
+        if !action.as_str().is_some_and(|action| ACTIONS.contains(&action)) {
+            faults.not_supported(path.index(at), &text, &ACTIONS);
+        }
+        if all[..at].contains(action) {
+            faults.duplicate(path.index(at), &text);
+        }
+    }
     let has = |action: &str| all.iter().any(|one| one.as_str() == Some(action));
     if has("Deny") && has("Warn") {
         let words = "must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)";
