@@ -303,7 +303,7 @@ mod tests {
         let change = Change::Put { value, ttl_seconds: None };
         match storage.commit(format!("/r/{name}").into(), Expect::Absent, change).await.unwrap() {
             Outcome::Done { entry, .. } => entry,
-            other => panic!("{other:?}"),
+            other @ Outcome::Mismatch { .. } => panic!("{other:?}"),
         }
     }
 
@@ -339,7 +339,7 @@ mod tests {
                 match watch.next().await.unwrap().unwrap() {
                     Event::Put { entry, .. } => break assert_eq!(entry.value, route("v2", "a")),
                     Event::Progress(_) => {}
-                    other => panic!("{other:?}"),
+                    other @ Event::Delete { .. } => panic!("{other:?}"),
                 }
             }
         }
