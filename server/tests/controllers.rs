@@ -287,3 +287,32 @@ fn switched_off_they_leave_things_alone() {
     );
     assert_eq!(server.kubectl(&["get", "serviceaccounts,leases", "-A", "-o", "name"]), "");
 }
+
+#[test]
+fn claims_go_when_no_pod_uses_them() {
+    if kubectl().is_none() {
+        return;
+    }
+    let server = Apiwright::start(&["--storage", "memory"]);
+    let account = ["get", "serviceaccount", "default"];
+    eventually("the service account", || server.run(&account).is_ok_and(|out| out.status.success()));
+    for name in ["free", "used"] {
+        apply(
+            &server,
+            &format!(
+                "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {{name: {name}}}\nspec:\n  accessModes: \
+                 [ReadWriteOnce]\n  resources: {{requests: {{storage: 1Gi}}}}\n"
+            ),
+        );
+    }
+    apply(
+        &server,
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  nodeName: node-1\n  containers: [{name: c, image: i}]\n  \
+         volumes: [{name: v, persistentVolumeClaim: {claimName: used}}]\n",
+    );
+    server.kubectl(&["delete", "pvc", "free", "used", "--wait=false"]);
+    let claims = || server.kubectl(&["get", "pvc", "-o", "jsonpath={.items[*].metadata.name}"]);
+    eventually("one claim is left", || claims() == "used");
+    server.kubectl(&["delete", "pod", "p", "--grace-period=0", "--force"]);
+    eventually("no claim is left", || claims().is_empty());
+}

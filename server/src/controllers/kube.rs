@@ -12,11 +12,13 @@ use super::namespace::Namespaces;
 use super::node_ttl::NodeTtl;
 use super::root_ca::RootCa;
 use super::service_account::DefaultAccounts;
+use super::volume_protection::{Claims, Volumes};
 use crate::generated::controllers::{
     certificatesigningrequest_approving_controller as approving,
     certificatesigningrequest_cleaner_controller as cleaner,
     certificatesigningrequest_signing_controller as signing, clusterrole_aggregation_controller,
     garbage_collector_controller, identity_lease_cleanup, kubernetes_service, namespace_controller,
+    persistentvolume_protection_controller as volumes, persistentvolumeclaim_protection_controller as claims,
     root_ca_certificate_publisher_controller, serviceaccount_controller, ttl_controller,
 };
 
@@ -75,6 +77,14 @@ pub(super) fn add(assembly: &mut Assembly<'_>) -> Result<(), String> {
             }))
         })?;
     }
+    let pods = assembly.parts.store("", "v1", "pods")?;
+    assembly.add(&claims::SPEC, |parts, informers| {
+        let claims = parts.store("", "v1", "persistentvolumeclaims")?;
+        Ok(claims::Reconciler(Claims { claims, pods: informers.cache(&pods) }))
+    })?;
+    assembly.add(&volumes::SPEC, |parts, _| {
+        Ok(volumes::Reconciler(Volumes { volumes: parts.store("", "v1", "persistentvolumes")? }))
+    })?;
     certificates(assembly)
 }
 

@@ -14,6 +14,7 @@ mod node_ttl;
 pub mod page;
 mod root_ca;
 mod service_account;
+mod volume_protection;
 
 use std::sync::Arc;
 
