@@ -5,11 +5,15 @@
 //! Invariant: the rules alone decide without allocating or waiting, so that what matches nothing
 //! costs nothing; namespaces are looked at last.
 
+mod converted;
 mod criteria;
+mod described;
 mod matched;
 mod rule;
 
+pub use converted::Converted;
 pub use criteria::{Criteria, MatchPolicy};
+pub use described::describe;
 pub use matched::Matched;
 pub use rule::Rule;
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use apiwright_admission::matching::Matched;
+use apiwright_admission::matching::{Converted, Matched};
 use apiwright_admission::{Attributes, Plugin};
 use apiwright_cel::BUDGET;
 use apiwright_json::Value;
@@ -235,40 +235,6 @@ fn refuse(request: &Attributes<'_>, object: &Value, faults: Vec<Fault>) -> Resul
         details.causes.extend(faults.into_iter().map(|fault| Cause::text(fault.message)));
     }
     Err(status)
-}
-
-/// The objects of a request as another version has them, where a policy is about that.
-#[derive(Default)]
-pub(crate) struct Converted {
-    object: Option<Value>,
-    old: Option<Value>,
-}
-
-impl Converted {
-    pub(crate) async fn of(
-        request: &Attributes<'_>,
-        matched: Matched<'_>,
-        object: Option<&Value>,
-        old: Option<&Value>,
-    ) -> Result<Self> {
-        let Some(version) = matched.conversion() else { return Ok(Self::default()) };
-        let mut converted = Self::default();
-        for (from, to) in [(object, &mut converted.object), (old, &mut converted.old)] {
-            if let Some(from) = from {
-                *to = Some(request.forms.convert(from, version).await?);
-            }
-        }
-        Ok(converted)
-    }
-
-    /// The converted objects, or those of the request.
-    pub(crate) fn objects<'a>(
-        &'a self,
-        object: Option<&'a Value>,
-        old: Option<&'a Value>,
-    ) -> (Option<&'a Value>, Option<&'a Value>) {
-        (self.object.as_ref().or(object), self.old.as_ref().or(old))
-    }
 }
 
 impl Plugin for MutatingAdmissionPolicy {

@@ -1,11 +1,9 @@
 //! A request as expressions see it.
 
-use apiwright_admission::matching::Matched;
+use apiwright_admission::matching::{Matched, describe};
 use apiwright_admission::{Attributes, Objects};
 use apiwright_json::{Object, Value};
-use apiwright_meta::GroupVersionKind;
 use apiwright_meta::status::Result;
-use apiwright_registry::Resource;
 
 /// What is asked about: the objects, the request and its namespace.
 #[derive(Debug)]
@@ -59,52 +57,10 @@ fn exposed(namespace: &Value) -> Value {
 
 fn head(request: &Attributes<'_>, matched: Matched<'_>) -> Value {
     let mut head = Object::with_capacity(12);
-    head.push("kind", kind(&matched.kind()));
-    head.push("resource", resource(matched.resource()));
-    push_text(&mut head, "subResource", request.subresource);
-    head.push("requestKind", kind(request.kind));
-    head.push("requestResource", resource(request.resource));
-    push_text(&mut head, "requestSubResource", request.subresource);
-    push_text(&mut head, "name", request.name);
-    push_text(&mut head, "namespace", request.namespace);
-    head.push("operation", request.operation.as_str());
-    head.push("userInfo", user_info(request));
+    describe(request, matched, &mut head);
     head.push("dryRun", request.dry_run);
     if let Some(options) = request.options {
         head.push("options", options.clone());
     }
     head.into()
-}
-
-fn kind(kind: &GroupVersionKind) -> Object {
-    let parts = [("group", &kind.group), ("version", &kind.version), ("kind", &kind.kind)];
-    parts.into_iter().map(|(name, text)| (name, text.as_str())).collect()
-}
-
-fn resource(resource: &Resource) -> Object {
-    let parts = [("group", &resource.group), ("version", &resource.version), ("resource", &resource.plural)];
-    parts.into_iter().map(|(name, text)| (name, &**text)).collect()
-}
-
-fn user_info(request: &Attributes<'_>) -> Object {
-    let user = &request.user;
-    let mut info = Object::new();
-    push_text(&mut info, "username", user.name);
-    push_text(&mut info, "uid", user.uid);
-    let texts = |texts: &[String]| texts.iter().map(|text| Value::from(text.as_str())).collect::<Vec<_>>();
-    if !user.groups.is_empty() {
-        info.push("groups", texts(user.groups));
-    }
-    if !user.extra.is_empty() {
-        let extra: Object =
-            user.extra.iter().map(|(key, values)| (key.as_str(), Value::from(texts(values)))).collect();
-        info.push("extra", extra);
-    }
-    info
-}
-
-fn push_text(object: &mut Object, name: &'static str, text: &str) {
-    if !text.is_empty() {
-        object.push(name, text);
-    }
 }

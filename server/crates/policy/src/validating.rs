@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use apiwright_admission::matching::Converted;
 use apiwright_admission::{Attributes, Plugin};
 use apiwright_cel::{BUDGET, MESSAGE_BYTES_MAX};
 use apiwright_json::Value;
@@ -14,7 +15,6 @@ use crate::bindings::{Binding, Hook, Policies};
 use crate::conditions::Unmet;
 use crate::definitions::{Policy, Validation};
 use crate::evaluation::{Budget, Evaluation, Failure};
-use crate::mutating::Converted;
 use crate::params;
 use crate::plugins::{World, concerns, not_ready};
 use crate::request::{Asked, namespace};

@@ -10,7 +10,7 @@ use apiwright_meta::status::Result;
 use apiwright_policy::{Asked, Unmet};
 
 use crate::hook::Hook;
-use crate::validating::Converted;
+use crate::validating::converted;
 
 /// Whether the conditions of a webhook hold for a request that it matches.
 ///
@@ -26,9 +26,9 @@ pub(crate) async fn hold(
     if hook.conditions.is_empty() {
         return Ok(true);
     }
-    let converted = Converted::of(request, matched, object, old).await?;
-    let seen = converted.objects(object, old);
-    let asked = Asked::new(request, matched, seen.object, seen.old, None);
+    let converted = converted(request, matched, object, old).await?;
+    let (seen, seen_old) = converted.objects(object, old);
+    let asked = Asked::new(request, matched, seen, seen_old, None);
     match hook.conditions.hold(&asked, &request.user, authorizer) {
         Ok(()) => Ok(true),
         Err(Unmet::Condition(_)) => Ok(false),

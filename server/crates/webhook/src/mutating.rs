@@ -18,7 +18,7 @@ use crate::client::quoted;
 use crate::conditions;
 use crate::configurations::Configurations;
 use crate::hook::Hook;
-use crate::validating::{Converted, concerns, not_ready};
+use crate::validating::{concerns, converted, not_ready};
 
 const NAME: &str = "MutatingAdmissionWebhook";
 
@@ -72,9 +72,8 @@ async fn call_one(
     object: Option<&mut Value>,
     old: Option<&Value>,
 ) -> Result<bool, Refusal> {
-    let converted =
-        Converted::of(request, matched, object.as_deref(), old).await.map_err(Refusal::Refused)?;
-    let seen = converted.objects(object.as_deref(), old);
+    let converted = converted(request, matched, object.as_deref(), old).await.map_err(Refusal::Refused)?;
+    let seen = converted.objects(object.as_deref(), old).into();
     let mut answer = call::ask(hook, request, matched, seen, true).await?;
     if !answer.allowed {
         return Err(Refusal::Refused(answer.denial(&hook.name)));

@@ -1,10 +1,8 @@
 //! The `AdmissionReview` that a webhook is sent.
 
 use apiwright_admission::Attributes;
-use apiwright_admission::matching::Matched;
+use apiwright_admission::matching::{Matched, describe};
 use apiwright_json::{Object, Value, to_bytes};
-use apiwright_meta::GroupVersionKind;
-use apiwright_registry::Resource;
 
 use crate::hook::ReviewVersion;
 
@@ -13,6 +11,12 @@ use crate::hook::ReviewVersion;
 pub(crate) struct Objects<'a> {
     pub(crate) object: Option<&'a Value>,
     pub(crate) old: Option<&'a Value>,
+}
+
+impl<'a> From<(Option<&'a Value>, Option<&'a Value>)> for Objects<'a> {
+    fn from((object, old): (Option<&'a Value>, Option<&'a Value>)) -> Self {
+        Self { object, old }
+    }
 }
 
 /// The bytes of a review. The objects, which may be large, are not copied on the way.
@@ -51,49 +55,6 @@ pub(crate) fn write(
 fn head(uid: &str, request: &Attributes<'_>, matched: Matched<'_>) -> Object {
     let mut head = Object::with_capacity(12);
     head.push("uid", uid);
-    head.push("kind", kind(&matched.kind()));
-    head.push("resource", resource(matched.resource()));
-    push_text(&mut head, "subResource", request.subresource);
-    head.push("requestKind", kind(request.kind));
-    head.push("requestResource", resource(request.resource));
-    push_text(&mut head, "requestSubResource", request.subresource);
-    push_text(&mut head, "name", request.name);
-    push_text(&mut head, "namespace", request.namespace);
-    head.push("operation", request.operation.as_str());
-    head.push("userInfo", user_info(request));
+    describe(request, matched, &mut head);
     head
-}
-
-fn kind(kind: &GroupVersionKind) -> Object {
-    let parts = [("group", &kind.group), ("version", &kind.version), ("kind", &kind.kind)];
-    parts.into_iter().map(|(name, text)| (name, text.as_str())).collect()
-}
-
-fn resource(resource: &Resource) -> Object {
-    let parts = [("group", &resource.group), ("version", &resource.version), ("resource", &resource.plural)];
-    parts.into_iter().map(|(name, text)| (name, &**text)).collect()
-}
-
-fn user_info(request: &Attributes<'_>) -> Object {
-    let user = &request.user;
-    let mut info = Object::new();
-    push_text(&mut info, "username", user.name);
-    push_text(&mut info, "uid", user.uid);
-    let texts = |texts: &[String]| texts.iter().map(|text| Value::from(text.as_str())).collect::<Vec<_>>();
-    if !user.groups.is_empty() {
-        info.push("groups", texts(user.groups));
-    }
-    if !user.extra.is_empty() {
-        let mut extra: Object =
-            user.extra.iter().map(|(key, values)| (key.as_str(), Value::from(texts(values)))).collect();
-        extra.sort();
-        info.push("extra", extra);
-    }
-    info
-}
-
-fn push_text(object: &mut Object, name: &'static str, text: &str) {
-    if !text.is_empty() {
-        object.push(name, text);
-    }
 }

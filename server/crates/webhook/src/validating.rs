@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use apiwright_admission::matching::{Matched, is_exempt};
+use apiwright_admission::matching::{Converted, Matched, is_exempt};
 use apiwright_admission::{Attributes, Objects, Plugin};
 use apiwright_chain::Authorizer;
 use apiwright_json::Value;
@@ -17,7 +17,6 @@ use crate::call::{self, Refusal};
 use crate::conditions;
 use crate::configurations::Configurations;
 use crate::hook::Hook;
-use crate::review;
 
 /// The plugin.
 pub(crate) struct ValidatingAdmissionWebhook {
@@ -52,8 +51,8 @@ async fn ask_one(
     object: Option<&Value>,
     old: Option<&Value>,
 ) -> Result<()> {
-    let converted = Converted::of(request, matched, object, old).await?;
-    let objects = converted.objects(object, old);
+    let converted = converted(request, matched, object, old).await?;
+    let objects = converted.objects(object, old).into();
     let outcome = match call::ask(hook, request, matched, objects, false).await {
         Ok(answer) if answer.allowed => return Ok(()),
         Ok(mut answer) => Refusal::Refused(answer.denial(&hook.name)),
@@ -62,44 +61,15 @@ async fn ask_one(
     call::decide(hook, request, outcome)
 }
 
-/// The objects of a request as another version has them, where a webhook wants that.
-#[derive(Default)]
-pub(crate) struct Converted {
-    object: Option<Value>,
-    old: Option<Value>,
-}
-
-impl Converted {
-    pub(crate) async fn of(
-        request: &Attributes<'_>,
-        matched: Matched<'_>,
-        object: Option<&Value>,
-        old: Option<&Value>,
-    ) -> Result<Self> {
-        let Some(version) = matched.conversion() else { return Ok(Self::default()) };
-        let mut converted = Self::default();
-        for (from, to) in [(object, &mut converted.object), (old, &mut converted.old)] {
-            if let Some(from) = from {
-                let there = request.forms.convert(from, version).await;
-                *to = Some(there.map_err(|why| Status::internal(why.message))?);
-            }
-        }
-        Ok(converted)
-    }
-
-    /// The converted objects, or those of the request.
-    pub(crate) fn objects<'a>(
-        &'a self,
-        object: Option<&'a Value>,
-        old: Option<&'a Value>,
-    ) -> review::Objects<'a> {
-        review::Objects { object: self.object.as_ref().or(object), old: self.old.as_ref().or(old) }
-    }
-
-    /// The converted object, to be changed.
-    pub(crate) fn take_object(self) -> Option<Value> {
-        self.object
-    }
+/// The objects as a webhook wants them; that they cannot be had is our fault.
+pub(crate) async fn converted(
+    request: &Attributes<'_>,
+    matched: Matched<'_>,
+    object: Option<&Value>,
+    old: Option<&Value>,
+) -> Result<Converted> {
+    let converted = Converted::of(request, matched, object, old).await;
+    converted.map_err(|why| Status::internal(why.message))
 }
 
 /// Whether a webhook may have a say in a request.
