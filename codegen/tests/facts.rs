@@ -157,11 +157,7 @@ fn aspects(field: &Field, fact: &Value) -> Vec<(&'static str, String, String)> {
     let mut aspects = vec![
         ("type", shape(&field.node.shape), their_shape(&text(&fact["type"]))),
         ("required", field.required.to_string(), (fact["required"] == true).to_string()),
-        (
-            "default",
-            field.node.default.clone().unwrap_or_default(),
-            fact.get("default").map_or_else(String::new, Value::to_string),
-        ),
+        ("default", told(field.node.default.clone()), told(fact.get("default").map(Value::to_string))),
         ("list type", list_type.into(), their_list_type),
         ("keys", keys.join(","), their_keys.join(",")),
         ("patch strategy", patch, their_patch.join(",")),
@@ -188,6 +184,12 @@ fn aspects(field: &Field, fact: &Value) -> Vec<(&'static str, String, String)> {
         aspects.push(("pointer", field.pointer.to_string(), "true".into()));
     }
     aspects
+}
+
+/// A default as the facts tell it: they leave out those that are the type's zero, which the
+/// comparison of the OpenAPI documents sees.
+fn told(default: Option<String>) -> String {
+    default.filter(|text| !matches!(text.as_str(), "\"\"" | "0" | "false")).unwrap_or_default()
 }
 
 /// The values that a field is known to have, enforced or not.
