@@ -47,7 +47,7 @@ pub(crate) fn kind(error: &etcd_client::Error) -> Kind {
         NOT_FOUND if message.contains("lease not found") => Kind::NoLease,
         INVALID_ARGUMENT | PERMISSION_DENIED | RESOURCE_EXHAUSTED | FAILED_PRECONDITION | OUT_OF_RANGE
         | UNAUTHENTICATED => Kind::Refused,
-        _ if message.contains("no leader") || is_unsent(status) => Kind::Refused,
+        _ if message.contains("no leader") || is_unsent(error) => Kind::Refused,
         _ => Kind::Unclear,
     }
 }
@@ -77,8 +77,14 @@ pub(crate) fn text(error: &etcd_client::Error) -> String {
 }
 
 /// Whether there was no connection to send a request through.
-pub(crate) fn is_unsent(error: &(dyn std::error::Error + 'static)) -> bool {
-    let mut source = Some(error);
+pub(crate) fn is_unsent(error: &etcd_client::Error) -> bool {
+    // The client library's own error does not name its source.
+    let mut source: Option<&(dyn std::error::Error + 'static)> = match error {
+        etcd_client::Error::GRpcStatus(status) => Some(status),
+        etcd_client::Error::TransportError(error) => Some(error),
+        etcd_client::Error::IoError(error) => Some(error),
+        _ => None,
+    };
     while let Some(error) = source {
         if let Some(error) = error.downcast_ref::<io::Error>() {
             return matches!(

@@ -37,8 +37,9 @@ use watch::WatchesAll;
 
 /// How many entries one request reads at most: an answer has to fit into memory twice.
 const PAGE_MAX: usize = 2000;
-/// How often each other member is tried for a request that was not sent: the client's choice is random.
-const TURNS: usize = 8;
+/// How often each other member is tried for a request that was not sent. The client's choice is random:
+/// with two of three members down, fewer turns would find the third too late once in some hundred requests.
+const TURNS: usize = 32;
 /// How often a range is begun anew whose revision was compacted while it was read.
 const RANGE_ATTEMPTS: usize = 5;
 

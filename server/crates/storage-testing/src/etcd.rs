@@ -6,13 +6,16 @@ use std::process::{Child, Command, Stdio};
 
 use tokio::sync::watch;
 
-/// A running member of a cluster of one; stopped when dropped.
+/// A running member of a cluster; stopped when dropped.
 #[derive(Debug)]
 pub struct Member {
     child: Option<Child>,
     dir: tempfile::TempDir,
+    name: String,
     client_port: u16,
     peer_port: u16,
+    /// Every member of the cluster, as etcd wants it told.
+    cluster: String,
     arguments: Vec<String>,
     scheme: &'static str,
 }
@@ -31,8 +34,33 @@ pub fn available() -> bool {
 impl Member {
     /// A member of its own.
     pub fn start() -> Self {
-        let quick_progress = "--experimental-watch-progress-notify-interval=200ms";
-        Self::launch("http", |_| vec![quick_progress.into()])
+        Self::launch("http", |_| vec![QUICK_PROGRESS.into()])
+    }
+
+    /// A cluster of some members, which notice soon that their leader is gone.
+    pub fn start_cluster(size: usize) -> Vec<Self> {
+        let peer_ports: Vec<u16> = (0..size).map(|_| free_port()).collect();
+        let names = peer_ports.iter().enumerate();
+        let all: Vec<String> = names.map(|(at, port)| format!("{}={}", name(at), peer_url(*port))).collect();
+        let start = |(at, peer_port)| {
+            let mut member = Self {
+                child: None,
+                dir: tempfile::tempdir().expect("a directory"),
+                name: name(at),
+                client_port: free_port(),
+                peer_port,
+                cluster: all.join(","),
+                arguments: vec![
+                    QUICK_PROGRESS.into(),
+                    "--heartbeat-interval=50".into(),
+                    "--election-timeout=500".into(),
+                ],
+                scheme: "http",
+            };
+            member.restart();
+            member
+        };
+        peer_ports.into_iter().enumerate().map(start).collect()
     }
 
     /// A member that wants certificates; `files` writes them to a directory and names them.
@@ -44,7 +72,8 @@ impl Member {
         let dir = tempfile::tempdir().expect("a directory");
         let arguments = arguments(dir.path());
         let (client_port, peer_port) = (free_port(), free_port());
-        let mut member = Self { child: None, dir, client_port, peer_port, arguments, scheme };
+        let (name, cluster) = (name(0), format!("{}={}", name(0), peer_url(peer_port)));
+        let mut member = Self { child: None, dir, name, client_port, peer_port, cluster, arguments, scheme };
         member.restart();
         member
     }
@@ -52,14 +81,14 @@ impl Member {
     /// Starts it again on the same data.
     pub fn restart(&mut self) {
         let client = self.url();
-        let peer = format!("http://127.0.0.1:{}", self.peer_port);
+        let peer = peer_url(self.peer_port);
         let log = std::fs::File::create(self.log()).expect("a log");
         let child = Command::new("etcd")
-            .args(["--name", "test", "--logger", "zap", "--data-dir"])
+            .args(["--name", &self.name, "--logger", "zap", "--data-dir"])
             .arg(self.dir.path().join("data"))
             .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
             .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
-            .args(["--initial-cluster", &format!("test={peer}")])
+            .args(["--initial-cluster", &self.cluster])
             .args(&self.arguments)
             .stdout(Stdio::null())
             .stderr(log)
@@ -101,6 +130,17 @@ impl Drop for Member {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Makes progress notifications frequent.
+const QUICK_PROGRESS: &str = "--experimental-watch-progress-notify-interval=200ms";
+
+fn name(number: usize) -> String {
+    format!("test{number}")
+}
+
+fn peer_url(port: u16) -> String {
+    format!("http://127.0.0.1:{port}")
 }
 
 /// A port that was free a moment ago.
