@@ -73,6 +73,8 @@ pub struct Bootstrap {
     pub version: String,
     /// The resource.
     pub plural: String,
+    /// The variant that says what a start mends of objects that are there.
+    pub mends: &'static str,
     /// The objects, as JSON.
     pub objects: Vec<String>,
 }

@@ -1,17 +1,21 @@
-//! The objects that a server starts with, made where they are absent.
+//! The objects that a server starts with, made where they are absent, and mended where they are not
+//! and their spec wants that.
 //!
 //! They go the way of any creation (defaults, validation, strategy), so that a bootstrap object
 //! looks like one that a client made.
 
+mod mend;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiwright_chain::spec::BootstrapObject;
+use apiwright_chain::spec::{BootstrapObject, Mends};
+use apiwright_controllers::Writer;
 use apiwright_json::{Duplicates, Value, decode};
 use apiwright_meta::object;
 use apiwright_meta::status::{Reason, Result};
 use apiwright_meta::{Status, time};
-use apiwright_registry::store::{Check, Freshness, WriteOptions};
+use apiwright_registry::store::{Check, DeleteOptions, Freshness, WriteOptions};
 use apiwright_registry::{Resource, Store, catalogue::Catalogue};
 use apiwright_schema::decode::{ObjectKind, Source};
 use apiwright_schema::defaults::apply_defaults;
@@ -19,6 +23,9 @@ use apiwright_schema::fieldset::Filter;
 use apiwright_schema::managed::{self, OneVersion};
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
+use tracing::{debug, info};
+
+use mend::Mending;
 
 /// How many creations are under way at once; they share the engine's commits.
 const CONCURRENT_MAX: usize = 256;
@@ -38,7 +45,7 @@ pub struct Placeholders {
     pub port: u16,
 }
 
-/// Makes the objects that are absent; says how many it made.
+/// Makes the objects that are absent, and mends the others; says how many it made.
 ///
 /// # Errors
 /// The first object that could not be made.
@@ -72,16 +79,17 @@ async fn insist(
     store: Arc<Store>,
 ) -> Result<bool, String> {
     for _ in 1..ATTEMPTS_MAX {
-        match create(spec, placeholders, catalogue, &store).await {
-            Err(why) => tracing::debug!(why, "a bootstrap object is tried again"),
+        match settle(spec, placeholders, catalogue, &store).await {
+            Err(why) => debug!(why, "a bootstrap object is tried again"),
             made => return made,
         }
         tokio::time::sleep(RETRY_INTERVAL).await;
     }
-    create(spec, placeholders, catalogue, &store).await
+    settle(spec, placeholders, catalogue, &store).await
 }
 
-async fn create(
+/// Makes an object, or mends it; says whether it was made.
+async fn settle(
     spec: &BootstrapObject,
     placeholders: &Placeholders,
     catalogue: &Catalogue,
@@ -92,32 +100,76 @@ async fn create(
     let (mut value, _) = decode(spec.json.as_bytes()).map_err(|why| complain(&why.message))?;
     fill(&mut value, placeholders);
     let (namespace, name) = (object::namespace(&value).to_owned(), object::name(&value).to_owned());
-    match store.get(&namespace, &name, Freshness::Latest).await {
-        Ok(_) => return Ok(false),
-        Err(status) if status.reason == Some(Reason::NotFound) => {}
+    let existing = match store.get(&namespace, &name, Freshness::Latest).await {
+        Ok(_) if spec.mends == Mends::Nothing => return Ok(false),
+        Ok(entry) => Some(store.decode(&entry).map_err(|why| complain(&why.message))?),
+        Err(status) if status.reason == Some(Reason::NotFound) => None,
         Err(status) => return Err(complain(&status.message)),
-    }
+    };
     let Some(resource) = catalogue.resource(spec.group, spec.version, spec.resource) else {
         return Err(complain(&"no such resource"));
     };
-    let api_version = resource.api_version();
-    let kind = ObjectKind { api_version: &api_version, kind: &resource.kind };
-    let decoded =
-        apiwright_schema::decode::decode(&resource.schema, kind, value, &Duplicates::default(), Source::Json)
-            .map_err(|why| complain(&why))?;
-    if !decoded.strict.is_empty() {
-        return Err(complain(&decoded.strict.join(", ")));
+    let mut value = read(resource, value).map_err(|why| complain(&why))?;
+    if let Some(existing) = existing
+        && !mend(spec.mends, store, &existing, &value).await.map_err(|why| complain(&why.message))?
+    {
+        return Ok(false);
     }
-    let mut value = decoded.value;
-    apply_defaults(&resource.schema, &mut value);
-    resource.hooks.default(&mut value);
     own(resource, &mut value);
-    let options = WriteOptions { user: "system:apiserver".into(), ..WriteOptions::default() };
+    let options = WriteOptions { user: Writer::API_SERVER.user.into(), ..WriteOptions::default() };
     match store.create(&options, &namespace, value, &Unchecked).await {
         Ok(_) => Ok(true),
         // Another replica was first.
         Err(status) if status.reason == Some(Reason::AlreadyExists) => Ok(false),
         Err(status) => Err(complain(&status.message)),
+    }
+}
+
+/// Decodes an object as a request's body is, and gives it its defaults.
+fn read(resource: &Resource, value: Value) -> Result<Value, String> {
+    let api_version = resource.api_version();
+    let kind = ObjectKind { api_version: &api_version, kind: &resource.kind };
+    let decoded =
+        apiwright_schema::decode::decode(&resource.schema, kind, value, &Duplicates::default(), Source::Json)
+            .map_err(|why| why.to_string())?;
+    if !decoded.strict.is_empty() {
+        return Err(decoded.strict.join(", "));
+    }
+    let mut value = decoded.value;
+    apply_defaults(&resource.schema, &mut value);
+    resource.hooks.default(&mut value);
+    Ok(value)
+}
+
+/// Mends an object that is there; says whether it was taken away, to be made anew.
+async fn mend(how: Mends, store: &Store, existing: &Value, wanted: &Value) -> Result<bool> {
+    let place = (object::namespace(existing), object::name(existing));
+    match mend::mend(how, existing, wanted) {
+        Mending::Keep => Ok(false),
+        Mending::Change(_) => {
+            let change = |value: &mut Value| {
+                if let Mending::Change(mended) = mend::mend(how, value, wanted) {
+                    *value = mended;
+                }
+                Ok(())
+            };
+            Writer::API_SERVER.update(store, place, "", change).await?;
+            info!(resource = &*store.resource.plural, name = place.1, "a bootstrap object was mended");
+            Ok(false)
+        }
+        Mending::Replace => {
+            let uid = Some(object::uid(existing).to_owned());
+            let options = DeleteOptions { uid, ..DeleteOptions::default() };
+            match Writer::API_SERVER.delete(store, place, &options).await {
+                Err(status) if status.reason != Some(Reason::NotFound) => return Err(status),
+                _ => info!(
+                    resource = &*store.resource.plural,
+                    name = place.1,
+                    "a bootstrap object is replaced"
+                ),
+            }
+            Ok(true)
+        }
     }
 }
 

@@ -255,6 +255,64 @@ fn the_kubernetes_service_comes_back() {
 }
 
 #[test]
+fn a_start_mends_roles_and_bindings() {
+    if kubectl().is_none() {
+        return;
+    }
+    let home = tempfile::TempDir::new().expect("a folder");
+    let start = || Apiwright::start_on(home.path(), support::free_port(), &["--controllers=-*"]);
+    let server = start();
+    let patch = |kind: &str, name: &str, patch: &str| {
+        server.kubectl(&["patch", kind, name, "--type=json", "-p", patch]);
+    };
+    let took = r#"[{"op":"replace","path":"/rules/0/verbs/0","value":"watch"},{"op":"add","path":"/rules/-","value":
+        {"verbs":["get"],"apiGroups":["tea.example.com"],"resources":["teapots"]}}]"#;
+    patch("clusterrole", "system:node-problem-detector", took);
+    let kept = format!(
+        r#"[{{"op":"add","path":"/metadata/annotations/rbac.authorization.kubernetes.io~1autoupdate","value":"false"}},{}"#,
+        &took[1..]
+    );
+    patch("clusterrole", "system:kube-dns", &kept);
+    patch(
+        "clusterrolebinding",
+        "system:discovery",
+        r#"[{"op":"replace","path":"/subjects/0/name","value":"devs"}]"#,
+    );
+    server.kubectl(&["delete", "clusterrolebinding", "system:basic-user"]);
+    server.kubectl(&[
+        "create",
+        "clusterrolebinding",
+        "system:basic-user",
+        "--clusterrole=view",
+        "--user=jane",
+    ]);
+    let dns = ["get", "clusterrole", "system:kube-dns", "-o", "yaml"];
+    let left_alone = server.kubectl(&dns);
+    drop(server);
+
+    let server = start();
+    let field = |kind: &str, name: &str, path: &str| {
+        server.kubectl(&["get", kind, name, "-o", &format!("jsonpath={{{path}}}")])
+    };
+    let rules = field("clusterrole", "system:node-problem-detector", ".rules");
+    assert!(rules.contains("teapots"), "what was added stays: {rules}");
+    let can = |verb: &str, what: &str| {
+        let output = server.run(&["auth", "can-i", verb, what, "--as=x", "--as-group=problem"]);
+        output.is_ok_and(|output| output.status.success())
+    };
+    let bind = ["--clusterrole=system:node-problem-detector", "--group=problem"];
+    server.kubectl(&[&["create", "clusterrolebinding", "problem"], &bind[..]].concat());
+    eventually("what was taken is back", || can("get", "nodes"));
+    assert_eq!(server.kubectl(&dns), left_alone);
+    assert_eq!(
+        field("clusterrolebinding", "system:discovery", ".subjects[*].name"),
+        "devs system:authenticated"
+    );
+    assert_eq!(field("clusterrolebinding", "system:basic-user", ".roleRef.name"), "system:basic-user");
+    assert_eq!(field("clusterrolebinding", "system:basic-user", ".subjects[*].name"), "system:authenticated");
+}
+
+#[test]
 fn cluster_roles_are_aggregated() {
     if kubectl().is_none() {
         return;

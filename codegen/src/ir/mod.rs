@@ -59,6 +59,8 @@ pub struct BootstrapObject {
     pub version: String,
     /// The resource.
     pub plural: String,
+    /// The variant that says what a start mends of it where it is there.
+    pub mends: &'static str,
     /// The object.
     pub json: String,
 }

@@ -27,6 +27,7 @@ pub(super) fn bootstrap(spec: &Spec) -> Vec<BootstrapObject> {
             group: file.group.clone(),
             version: file.version.clone(),
             plural: file.plural.clone(),
+            mends: file.mends,
             json: json.clone(),
         })
         .collect()

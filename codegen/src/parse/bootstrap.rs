@@ -6,6 +6,9 @@ use crate::parse::Files;
 use crate::parse::words::Words;
 use crate::spec::Bootstrap;
 
+/// What a start may mend of objects that are there, and the variants that stand for it.
+const MENDS: &[(&str, &str)] = &[("role", "Role"), ("binding", "Binding")];
+
 /// Reads every file of the folder.
 pub(super) fn read(files: &mut Files<'_>) -> Vec<Bootstrap> {
     let mut found = Vec::new();
@@ -14,6 +17,7 @@ pub(super) fn read(files: &mut Files<'_>) -> Vec<Bootstrap> {
         let Some(tree) = files.tree(&file) else { continue };
         let Some(mut words) = Words::of(tree, files.problems) else { continue };
         let resource = words.need_text("resource");
+        let mends = words.choice("mends", MENDS).map_or("Nothing", |mends| mends.value);
         let objects = words.items("objects");
         words.finish();
         let Some((group_version, plural)) = resource.rsplit_once('/') else {
@@ -23,7 +27,7 @@ pub(super) fn read(files: &mut Files<'_>) -> Vec<Bootstrap> {
         let (group, version) = group_version.rsplit_once('/').unwrap_or(("", group_version));
         let (group, version, plural) = (group.to_owned(), version.to_owned(), plural.to_owned());
         let objects = objects.iter().map(literal::any).collect();
-        found.push(Bootstrap { at: resource.at, group, version, plural, objects });
+        found.push(Bootstrap { at: resource.at, group, version, plural, mends, objects });
     }
     found
 }

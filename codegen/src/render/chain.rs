@@ -48,9 +48,11 @@ fn server(of: &ChainServer) -> TokenStream {
 
 fn bootstrap(objects: &[BootstrapObject]) -> TokenStream {
     let objects = objects.iter().map(|one| {
-        let BootstrapObject { group, version, plural, json } = one;
+        let BootstrapObject { group, version, plural, mends, json } = one;
+        let mends = ident(mends);
         quote!(::apiwright_chain::spec::BootstrapObject {
-            group: #group, version: #version, resource: #plural, json: #json,
+            group: #group, version: #version, resource: #plural,
+            mends: ::apiwright_chain::spec::Mends::#mends, json: #json,
         })
     });
     quote! {

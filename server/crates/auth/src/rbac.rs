@@ -14,6 +14,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use apiwright_chain::{Decision, RequestInfo, User};
 
+pub use covers::missing;
 pub use escalation::Escalation;
 pub use follow::Kind;
 pub use rules::Rule;

@@ -59,6 +59,17 @@ pub struct ProbeSpec {
     pub asked_by: &'static [&'static str],
 }
 
+/// What a start mends of an object that is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mends {
+    /// It stays as it is.
+    Nothing,
+    /// A role gets back the rules that it lacks, its labels and its annotations.
+    Role,
+    /// A binding gets back its role, and the subjects that it lacks, its labels and its annotations.
+    Binding,
+}
+
 /// An object that a server makes where it is absent.
 #[derive(Debug)]
 pub struct BootstrapObject {
@@ -68,6 +79,8 @@ pub struct BootstrapObject {
     pub version: &'static str,
     /// The plural.
     pub resource: &'static str,
+    /// What a start mends of it where it is there.
+    pub mends: Mends,
     /// The object; `${name}` in texts stands for what is known at the start only.
     pub json: &'static str,
 }

@@ -9,9 +9,12 @@ use super::rules::Rule;
 /// What `wanted` allows and `held` does not, described one by one as upstream does; empty where
 /// nothing is lacking.
 pub(super) fn lacking(held: &[Rule], wanted: &[Rule]) -> BTreeSet<String> {
-    let missing: Vec<Rule> =
-        wanted.iter().flat_map(split).filter(|part| !held.iter().any(|rule| covers(rule, part))).collect();
-    compact(missing).iter().map(describe).collect()
+    compact(missing(held, wanted)).iter().map(describe).collect()
+}
+
+/// What `wanted` allows and `held` does not, as rules of one verb of one thing each.
+pub fn missing(held: &[Rule], wanted: &[Rule]) -> Vec<Rule> {
+    wanted.iter().flat_map(split).filter(|part| !held.iter().any(|rule| covers(rule, part))).collect()
 }
 
 /// A rule as rules of one verb of one thing each.

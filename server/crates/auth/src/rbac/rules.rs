@@ -1,7 +1,7 @@
 //! One rule of a role, and what it allows.
 
 use apiwright_chain::RequestInfo;
-use apiwright_json::{Str, Value};
+use apiwright_json::{Object, Str, Value};
 
 /// A `PolicyRule`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,6 +37,24 @@ impl Rule {
     /// The rules of a Role or `ClusterRole`.
     pub fn read_all(role: &Value) -> Vec<Self> {
         role.get("rules").and_then(Value::as_array).into_iter().flatten().map(Self::read).collect()
+    }
+
+    /// The `PolicyRule`.
+    pub fn to_value(&self) -> Value {
+        let lists = [
+            ("verbs", &self.verbs),
+            ("apiGroups", &self.api_groups),
+            ("resources", &self.resources),
+            ("resourceNames", &self.resource_names),
+            ("nonResourceURLs", &self.non_resource_urls),
+        ];
+        let mut rule = Object::default();
+        for (name, list) in lists {
+            if !list.is_empty() || name == "verbs" {
+                rule.insert(name, list.iter().cloned().map(Value::String).collect::<Vec<_>>());
+            }
+        }
+        rule.into()
     }
 
     /// Whether the rule allows a request.
