@@ -90,7 +90,7 @@ impl Config {
         let client_authority = Arc::new(Authority::load(&authorities)?);
         let authentication = authentication(&flags, &client_authority)?;
         let (signing_key, account_keys) = account_keys(&flags, &pki)?;
-        let tls = Tls::new(certificates.load()?, &asked_for(&authentication))
+        let tls = Tls::new(flags.tls.rules()?, certificates.load()?, &asked_for(&authentication))
             .map_err(|error| format!("cannot use the serving certificate: {error}"))?;
         let proxy_client = Arc::new(proxy_client(&flags, &pki)?);
         select::check(&flags.controllers, CONTROLLERS).map_err(|why| format!("--controllers: {why}"))?;

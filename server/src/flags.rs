@@ -5,13 +5,14 @@
 //! not is refused by name, one that nobody has with the nearest that somebody has.
 
 mod refused;
+pub mod tls;
 pub mod values;
 
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::BoolishValueParser;
+use clap::builder::{BoolishValueParser, StyledStr};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Parser, ValueEnum};
 
@@ -24,7 +25,9 @@ const ABOUT: &str = "A Kubernetes-compatible API server in one binary.
 Without any flag it makes its certificates, its store and an administrator's kubeconfig in ./.apiwright,
 and serves on https://127.0.0.1:6443. Flags have kube-apiserver's names and syntax.
 
-`apiwright snapshot save|status|restore` keeps all that is stored in one file (see its --help).";
+Two commands have a --help of their own:
+  apiwright snapshot save|status|restore     keeps all that is stored in one file
+  apiwright explain controllers|controller   tells what controllers decide";
 
 /// Everything that can be said on the command line.
 #[derive(Clone, Debug, Parser)]
@@ -84,6 +87,9 @@ pub struct Flags {
     /// Another certificate and key, for some names: `cert,key` or `cert,key:name,*.name`. May be repeated.
     #[arg(long, value_name = "PAIR", value_parser = values::sni, action = ArgAction::Append, help_heading = "Serving")]
     pub tls_sni_cert_key: Vec<values::SniPair>,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub tls: tls::TlsFlags,
     /// Web pages that may call: regular expressions for their origins. May be repeated.
     #[arg(long, value_name = "REGEX", value_delimiter = ',', help_heading = "Serving")]
     pub cors_allowed_origins: Vec<String>,
@@ -280,7 +286,7 @@ pub enum Outcome {
     /// The same.
     Explain(explain::Command),
     /// A text to print instead: help or version.
-    Print(String),
+    Print(StyledStr),
 }
 
 impl Flags {
@@ -306,7 +312,7 @@ fn outcome<T>(parsed: Result<T, clap::Error>, wrap: impl FnOnce(T) -> Outcome) -
     match parsed {
         Ok(parsed) => Ok(wrap(parsed)),
         Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
-            Ok(Outcome::Print(error.render().ansi().to_string()))
+            Ok(Outcome::Print(error.render()))
         }
         Err(error) => Err(line(&error)),
     }
@@ -350,8 +356,15 @@ fn line(error: &clap::Error) -> String {
         }
         (ErrorKind::ArgumentConflict, Some(argument)) => format!("{argument} is given more than once"),
         (ErrorKind::NoEquals, Some(argument)) => format!("{argument} takes its value behind an equals sign"),
-        (ErrorKind::MissingRequiredArgument, Some(argument)) => {
+        // A flag goes with its pair; anything else has a place of its own.
+        (ErrorKind::MissingRequiredArgument, Some(argument)) if argument.starts_with("--") => {
             format!("{argument} is missing: it goes with its pair")
+        }
+        (ErrorKind::MissingRequiredArgument, Some(argument)) => {
+            format!("{} is missing (see --help)", argument.trim_matches(['<', '>']))
+        }
+        (ErrorKind::MissingSubcommand | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, _) => {
+            "a command is missing (see --help)".to_owned()
         }
         _ => error.to_string().lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned(),
     }
@@ -378,7 +391,7 @@ mod tests {
             Outcome::Start(flags) => Ok(*flags),
             Outcome::Snapshot(command) => Err(format!("{command:?}")),
             Outcome::Explain(command) => Err(format!("{command:?}")),
-            Outcome::Print(text) => Err(text),
+            Outcome::Print(text) => Err(text.to_string()),
         }
     }
 
@@ -420,6 +433,10 @@ mod tests {
     fn faults_are_one_line() {
         for (arguments, expected) in [
             (&["--bind-adress=::"][..], "unknown flag --bind-adress (did you mean --bind-address?)"),
+            (&["explain", "controller"], "NAME is missing (see --help)"),
+            (&["explain"], "a command is missing (see --help)"),
+            (&["snapshot", "restore"], "FILE is missing (see --help)"),
+            (&["--tls-cipher-suites"], "--tls-cipher-suites needs a value"),
             (&["--zzz"], "unknown flag --zzz (--help lists all)"),
             (&["serve"], "unexpected argument \"serve\": everything but snapshot and explain is a flag"),
             (&["--secure-port=x"], "--secure-port=x: invalid digit found in string"),
@@ -476,6 +493,8 @@ mod tests {
     #[test]
     fn help_has_headings() {
         let help = read(&["--help"]).unwrap_err();
+        assert!(!help.contains('\u{1b}'), "colours are for terminals");
+        assert!(help.contains("apiwright snapshot") && help.contains("apiwright explain"));
         for heading in ["Storage", "Serving", "Authentication", "Authorization", "API", "Logging"] {
             assert!(help.contains(heading), "{heading}");
         }

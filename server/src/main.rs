@@ -1,10 +1,12 @@
 //! The apiwright server: flags, configuration, run.
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use apiwright::config::Config;
 use apiwright::flags::{Flags, Outcome};
 use apiwright::{logging, run};
+use clap::builder::StyledStr;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -14,10 +16,7 @@ fn main() -> ExitCode {
         Ok(Outcome::Start(flags)) => *flags,
         Ok(Outcome::Snapshot(command)) => return tell(command.run()),
         Ok(Outcome::Explain(command)) => return tell(command.run()),
-        Ok(Outcome::Print(text)) => {
-            print!("{text}");
-            return ExitCode::SUCCESS;
-        }
+        Ok(Outcome::Print(text)) => return show(&text),
         Err(why) => return fail(&why, 2),
     };
     logging::start(flags.v, flags.logging_format);
@@ -55,6 +54,16 @@ fn tell(command: impl Future<Output = Result<String, String>>) -> ExitCode {
         }
         Err(why) => fail(&why, 1),
     }
+}
+
+/// Help and versions, in colours where they go to a terminal.
+fn show(text: &StyledStr) -> ExitCode {
+    if std::io::stdout().is_terminal() {
+        print!("{}", text.ansi());
+    } else {
+        print!("{text}");
+    }
+    ExitCode::SUCCESS
 }
 
 fn fail(why: &str, code: u8) -> ExitCode {

@@ -123,7 +123,7 @@ pub async fn run(config: Config) -> Result<(), String> {
         server.head(),
     );
 
-    let serving = tokio::spawn(listener.serve(
+    let serving = tokio::spawn(listener.with_limits(config.flags.tls.limits()).serve(
         Arc::clone(&config.tls),
         move |request, peer| Arc::clone(&stack).handle(request, peer),
         drain.clone(),

@@ -176,10 +176,47 @@ fn status(file: &Path) -> Result<Summary, String> {
 
 fn restore(file: &Path, data_dir: &Path, bump_revision: Revision) -> Result<Summary, String> {
     let source = open(file)?;
+    let made = Made::before(data_dir);
+    let restored = restore_from(source, file, data_dir, bump_revision);
+    if restored.is_err() {
+        made.remove();
+    }
+    restored
+}
+
+fn restore_from(
+    source: impl std::io::Read,
+    file: &Path,
+    data_dir: &Path,
+    bump_revision: Revision,
+) -> Result<Summary, String> {
     pki::create_dir(data_dir)?;
     let lock = Lock::take(data_dir).map_err(|why| why.to_string())?;
     let store = storage::directory(data_dir);
     Embedded::restore(store, &lock, source, bump_revision).map_err(|why| cannot_use(file, &why))
+}
+
+/// What a restoration makes: of a data directory that is new, all of it; of another one, what it did not have.
+struct Made(Vec<PathBuf>);
+
+impl Made {
+    /// What will have been made, told before it is.
+    fn before(data_dir: &Path) -> Self {
+        let missing = |path: &Path| !path.as_os_str().is_empty() && !path.exists();
+        match data_dir.ancestors().filter(|path| missing(path)).last() {
+            Some(outermost) => Self(vec![outermost.to_owned()]),
+            None => {
+                let parts = [storage::directory(data_dir), Lock::path(data_dir)];
+                Self(parts.into_iter().filter(|path| missing(path)).collect())
+            }
+        }
+    }
+
+    fn remove(self) {
+        for path in self.0 {
+            let _ = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+        }
+    }
 }
 
 fn open(file: &Path) -> Result<BufReader<File>, String> {
@@ -216,4 +253,27 @@ fn json(summary: &Summary) -> String {
     format!(
         "{{\"format\":{format},\"revision\":{revision},\"totalKey\":{count},\"totalSize\":{bytes},\"hash\":\"{hash}\"}}\n"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_restoration_that_fails_leaves_nothing_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let broken = dir.path().join("broken");
+        std::fs::write(&broken, "no snapshot").unwrap();
+        std::fs::create_dir(dir.path().join("there")).unwrap();
+        std::fs::write(dir.path().join("there/pki"), "mine").unwrap();
+        for (data_dir, left) in [("new", None), ("new/and/deep", None), ("there", Some(vec!["pki"]))] {
+            let why = restore(&broken, &dir.path().join(data_dir), 1).unwrap_err();
+            assert!(why.starts_with(&format!("cannot use the snapshot {}", broken.display())), "{why}");
+            let top = dir.path().join(data_dir.split('/').next().unwrap_or_default());
+            let names = std::fs::read_dir(top).ok().map(|entries| {
+                entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect::<Vec<_>>()
+            });
+            assert_eq!(names, left.map(|names| names.into_iter().map(str::to_owned).collect()), "{data_dir}");
+        }
+    }
 }

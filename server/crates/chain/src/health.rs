@@ -1,17 +1,17 @@
 //! `/healthz`, `/livez` and `/readyz`: named checks, one by one or all together.
 //!
-//! Invariant: why a check fails goes to the log, never to whoever asks for all of them, since
-//! anybody may.
+//! Invariant: why a check fails goes to the log, when it begins to fail, and never to whoever asks for all of
+//! them, since anybody may.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use futures::future::BoxFuture;
 use http::HeaderValue;
 use http::header::X_CONTENT_TYPE_OPTIONS;
-use tracing::warn;
+use tracing::{info, warn};
 
 use crate::body::Response;
 use crate::pages::Pages;
@@ -64,8 +64,12 @@ struct Check {
 struct Counts {
     succeeded: AtomicU64,
     failed: AtomicU64,
-    is_well: AtomicBool,
+    last: AtomicU8,
 }
+
+/// What a check came to last; 0 where nobody has asked yet.
+const WELL: u8 = 1;
+const ILL: u8 = 2;
 
 impl Check {
     async fn run(&self, probe: Probe) -> Result<(), String> {
@@ -73,7 +77,18 @@ impl Check {
         let counts = &self.counts[probe as usize];
         let count = if outcome.is_ok() { &counts.succeeded } else { &counts.failed };
         count.fetch_add(1, Ordering::Relaxed);
-        counts.is_well.store(outcome.is_ok(), Ordering::Relaxed);
+        let now = if outcome.is_ok() { WELL } else { ILL };
+        let before = counts.last.swap(now, Ordering::Relaxed);
+        // Whoever polls must not fill the log: what changed is told, once.
+        match &outcome {
+            Err(why) if before != ILL => {
+                warn!(probe = probe.name(), check = self.name, %why, "a check fails");
+            }
+            Ok(()) if before == ILL => {
+                info!(probe = probe.name(), check = self.name, "a check succeeds again");
+            }
+            _ => {}
+        }
         outcome
     }
 }
@@ -137,7 +152,7 @@ impl Health {
             if succeeded + failed == 0 {
                 continue;
             }
-            let is_well = u8::from(counts.is_well.load(Ordering::Relaxed));
+            let is_well = u8::from(counts.last.load(Ordering::Relaxed) == WELL);
             let _ = writeln!(gauges, "kubernetes_healthcheck{{name=\"{name}\",type=\"{kind}\"}} {is_well}");
             for (status, count) in [("error", failed), ("success", succeeded)] {
                 if count > 0 {
@@ -180,9 +195,8 @@ impl Health {
                 Ok(()) => {
                     let _ = writeln!(text, "[+]{name} ok");
                 }
-                Err(why) => {
+                Err(_) => {
                     failed = true;
-                    warn!(probe = probe.name(), check = name, %why, "a check failed");
                     let _ = writeln!(text, "[-]{name} failed: reason withheld");
                 }
             }

@@ -8,7 +8,7 @@ use apiwright_meta::{Status, object};
 use apiwright_schema::decode::{ObjectKind, Source, normalise};
 use apiwright_schema::defaults::apply_defaults;
 use apiwright_schema::{Struct, Text, prune};
-use apiwright_storage::{Entry, Revision};
+use apiwright_storage::{Entry, Revision, VALUE_BYTES_MAX};
 use bytes::Bytes;
 
 use crate::facts::{ObjectFacts, readable, unreadable};
@@ -98,6 +98,20 @@ impl Store {
     /// # Errors
     /// 400 where it is no object, whatever the conversion says.
     pub(crate) fn encode(&self, object: &Value) -> Result<Bytes> {
+        let value = self.encode_whole(object)?;
+        if value.len() <= VALUE_BYTES_MAX || object.at(&["metadata", "managedFields"]).is_none() {
+            return Ok(value);
+        }
+        // Who owns which field may be most of it, and can be done without.
+        let mut object = object.clone();
+        if let Some(Value::Object(metadata)) = object.as_object_mut().and_then(|all| all.get_mut("metadata"))
+        {
+            metadata.remove("managedFields");
+        }
+        self.encode_whole(&object)
+    }
+
+    fn encode_whole(&self, object: &Value) -> Result<Bytes> {
         if object.as_object().is_none() {
             return Err(Status::bad_request("the object is no JSON object"));
         }

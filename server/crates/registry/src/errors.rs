@@ -18,6 +18,7 @@ pub(crate) fn of_storage(error: Error, resource: &GroupResource, operation: &str
             let message = format!("the storage is full, so nothing can be written: {why}");
             Box::new(Status { code: 507, ..*Status::unclassified(message) })
         }
+        Error::TooLarge => Status::unclassified("etcdserver: request is too large"),
         Error::Corrupt(why) => {
             tracing::error!(why, operation, %resource, "storage is corrupt");
             Status::internal("storage is corrupt")

@@ -78,6 +78,29 @@ async fn refused_creations() {
 }
 
 #[tokio::test]
+async fn what_is_too_large_is_refused_unless_it_can_do_without_its_owners() {
+    let store = config_maps(&memory());
+    let body = |data: usize, owners: usize| {
+        let owner = |at| {
+            format!(
+                r#"{{"manager":"{at:0>99}","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{{}}}}"#
+            )
+        };
+        let owners: Vec<String> = (0..owners).map(owner).collect();
+        let data = "x".repeat(data);
+        format!(
+            r#"{{"metadata":{{"name":"a","managedFields":[{}]}},"data":{{"a":"{data}"}}}}"#,
+            owners.join(",")
+        )
+    };
+    let status = create(&store, &body(3 << 19, 1)).await.unwrap_err();
+    assert_eq!((status.code, &*status.message), (500, "etcdserver: request is too large"));
+    let made = create(&store, &body(1_000, 10_000)).await.unwrap();
+    let object = store.decode(&made.entry).unwrap();
+    assert!(object.at(&["metadata", "managedFields"]).is_none());
+}
+
+#[tokio::test]
 async fn generated_names() {
     let store = config_maps(&memory());
     let made = create(&store, r#"{"metadata":{"generateName":"gen-"}}"#).await.unwrap();

@@ -11,6 +11,9 @@ use apiwright_storage::Error;
 use crate::open_error::OpenError;
 use crate::upgrade::FORMAT;
 
+/// What an operator can do about a full disk. Deleting objects is no help: it is written, too.
+const WHAT_TO_DO: &str = "make room on the disk of the data directory, and writing goes on by itself";
+
 /// Why something about the file failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -39,7 +42,7 @@ impl Failure {
     /// As what a running engine answers.
     pub(crate) fn into_error(self) -> Error {
         match self {
-            Self::Io(error) if is_full(&error) => Error::Full(error.to_string()),
+            Self::Io(error) if is_full(&error) => Error::Full(format!("{error}; {WHAT_TO_DO}")),
             Self::Io(error) => Error::Unavailable(error.to_string()),
             Self::Damage(what) => Error::Corrupt(what),
             Self::Format(found) => Error::Corrupt(format!("the file has format {found}")),

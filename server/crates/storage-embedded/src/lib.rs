@@ -32,7 +32,7 @@ use std::thread::JoinHandle;
 
 use apiwright_storage::{
     At, Change, Entry, Error, Expect, Key, Only, Outcome, Page, Range, Result, Revision, Select, Storage,
-    Watch,
+    VALUE_BYTES_MAX, Watch,
 };
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -187,6 +187,9 @@ impl Storage for Embedded {
     fn commit(&self, key: Key, expect: Expect, change: Change) -> BoxFuture<'_, Result<Outcome>> {
         Box::pin(async move {
             self.shared.memory.check()?;
+            if matches!(&change, Change::Put { value, .. } if value.len() > VALUE_BYTES_MAX) {
+                return Err(Error::TooLarge);
+            }
             let (reply, answer) = oneshot::channel();
             self.send(Request::Write(Write { key, expect, change, reply }))?;
             answer

@@ -8,7 +8,7 @@
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::disk::open_private;
 use crate::open_error::OpenError;
@@ -21,9 +21,14 @@ const NAME: &str = "lock";
 pub struct Lock(#[expect(dead_code, reason = "closing the file unlocks it")] File);
 
 impl Lock {
+    /// Where the lock of a directory is.
+    pub fn path(dir: &Path) -> PathBuf {
+        dir.join(NAME)
+    }
+
     /// Locks a directory that exists.
     pub fn take(dir: &Path) -> Result<Self, OpenError> {
-        let path = dir.join(NAME);
+        let path = Self::path(dir);
         let failed = |source| OpenError::Io { path: path.clone(), source };
         let mut file = open_private(&path).map_err(failed)?;
         match file.try_lock() {

@@ -13,6 +13,9 @@ const FAILED_PRECONDITION: i32 = 9;
 const OUT_OF_RANGE: i32 = 11;
 const UNAUTHENTICATED: i32 = 16;
 
+/// What an operator can do about a full database.
+const WHAT_TO_DO: &str = "compact and defragment etcd or raise its quota, then disarm its alarm";
+
 /// The kinds of failure that are handled differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -22,6 +25,8 @@ pub(crate) enum Kind {
     Future,
     /// The quota is used up.
     Full,
+    /// The value is longer than etcd takes.
+    TooLarge,
     /// The lease has ended.
     NoLease,
     /// The request was refused: it certainly did nothing.
@@ -44,6 +49,8 @@ pub(crate) fn kind(error: &etcd_client::Error) -> Kind {
         OUT_OF_RANGE if message.contains("compacted") => Kind::Compacted,
         OUT_OF_RANGE if message.contains("future") => Kind::Future,
         RESOURCE_EXHAUSTED if message.contains("database space exceeded") => Kind::Full,
+        INVALID_ARGUMENT if message.contains("request is too large") => Kind::TooLarge,
+        RESOURCE_EXHAUSTED if message.contains("message larger than max") => Kind::TooLarge,
         NOT_FOUND if message.contains("lease not found") => Kind::NoLease,
         INVALID_ARGUMENT | PERMISSION_DENIED | RESOURCE_EXHAUSTED | FAILED_PRECONDITION | OUT_OF_RANGE
         | UNAUTHENTICATED => Kind::Refused,
@@ -55,7 +62,8 @@ pub(crate) fn kind(error: &etcd_client::Error) -> Kind {
 /// The error of a read, or of anything that did not write.
 pub(crate) fn of_read(error: &etcd_client::Error) -> Error {
     match kind(error) {
-        Kind::Full => Error::Full(text(error)),
+        Kind::Full => Error::Full(format!("{}; {WHAT_TO_DO}", text(error))),
+        Kind::TooLarge => Error::TooLarge,
         _ => Error::Unavailable(text(error)),
     }
 }

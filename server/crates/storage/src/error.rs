@@ -27,6 +27,9 @@ pub enum Error {
     /// The disk is full: reads go on, writes do not.
     #[error("storage is full: {0}")]
     Full(String),
+    /// The value is longer than any engine takes: [`VALUE_BYTES_MAX`](crate::VALUE_BYTES_MAX), or what etcd was told.
+    #[error("the value is too large")]
+    TooLarge,
     /// What is on disk is not what was written.
     #[error("storage is corrupt: {0}")]
     Corrupt(String),

@@ -19,6 +19,9 @@ pub use entry::{Annex, Entry, Key, Revision};
 pub use error::Error;
 pub use select::{Facet, Only, Select};
 
+/// The longest value, which is what etcd takes unless it is told otherwise.
+pub const VALUE_BYTES_MAX: usize = 3 << 19;
+
 /// What a storage operation gives.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 

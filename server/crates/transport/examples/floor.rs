@@ -136,7 +136,12 @@ fn tls() -> Tls {
     let certificate = file("crt", made.cert.pem());
     let key = file("key", made.signing_key.serialize_pem());
     let pair = KeyPair { certificate, key, names: Vec::new() };
-    Tls::new(Certificates::load(&pair, &[]).expect("what was written"), &[]).expect("a key")
+    Tls::new(
+        apiwright_transport::Rules::default(),
+        Certificates::load(&pair, &[]).expect("what was written"),
+        &[],
+    )
+    .expect("a key")
 }
 
 /// A client that trusts everybody: who is at the other end is not the question here.

@@ -1,6 +1,7 @@
 //! One connection: the handshake, the protocol that it agreed on, the requests.
 
 use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use std::time::Duration;
 
 use apiwright_chain::{Drain, Peer, Response};
 use bytes::Bytes;
+use http::{Method, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
@@ -17,17 +19,14 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 use tracing::debug;
 
+use crate::activity::{Activity, Answering, Timed, UnderWay};
+use crate::limits::Limits;
+use crate::plain;
 use crate::tls::Tls;
 
-/// A client that has not finished its handshake by then is gone.
-const HANDSHAKE_SECONDS_MAX: u64 = 10;
-/// How long a connection may wait for its next request's head, as kube-apiserver's idle timeout.
-const IDLE_SECONDS_MAX: u64 = 90;
 /// All of a request's headers, as Go's default.
 const HEADER_BYTES_MAX: u32 = 1 << 20;
 const HEADERS_MAX: usize = 256;
-/// As Go's HTTP/2 server; clients open another connection when they need more.
-const STREAMS_MAX: u32 = 250;
 /// Nearly all objects fit into one stream's window, as kube-apiserver has it.
 const STREAM_WINDOW_BYTES: u32 = 256 << 10;
 const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
@@ -43,6 +42,7 @@ pub(crate) async fn serve<H, F>(
     stream: TcpStream,
     remote: SocketAddr,
     tls: Arc<Tls>,
+    limits: Limits,
     handle: Arc<H>,
     drain: Drain,
 ) where
@@ -50,27 +50,31 @@ pub(crate) async fn serve<H, F>(
     F: Future<Output = Response> + Send + 'static,
 {
     let mut begun = drain;
-    let handshake = TlsAcceptor::from(tls.current()).accept(stream);
-    let handshake = tokio::time::timeout(Duration::from_secs(HANDSHAKE_SECONDS_MAX), handshake);
+    let arrived = tokio::time::timeout(limits.handshake, shake_hands(stream, &tls));
     let stream = tokio::select! {
-        done = handshake => match done {
-            Ok(Ok(stream)) => stream,
+        done = arrived => match done {
+            Ok(Ok(Some(stream))) => stream,
+            Ok(Ok(None)) => return debug!(%remote, "an HTTP request to an HTTPS server"),
             Ok(Err(error)) => return debug!(%remote, %error, "TLS handshake failed"),
             Err(_) => return debug!(%remote, "TLS handshake took too long"),
         },
         () = begun.begun() => return,
     };
     let peer = Arc::new(peer_of(&stream, remote));
+    let activity = Arc::new(Activity::default());
+    let stream = Timed::new(stream, Arc::clone(&activity), Arc::clone(&peer), limits);
     let service = {
         let peer = Arc::clone(&peer);
-        service_fn(move |request| {
+        service_fn(move |request: http::Request<Incoming>| {
+            let under_way = activity.begin();
+            let connects = request.method() == Method::CONNECT;
             let answer = handle(request, Arc::clone(&peer));
-            async move { Ok::<_, Infallible>(answer.await) }
+            async move { Ok::<_, Infallible>(answering(answer.await, under_way, connects)) }
         })
     };
     let io = TokioIo::new(stream);
     let ended = if peer.is_http2 {
-        let mut connection = pin!(http2().serve_connection(io, service));
+        let mut connection = pin!(http2(limits).serve_connection(io, service));
         tokio::select! {
             ended = connection.as_mut() => ended,
             () = until_close(&peer, &mut begun) => {
@@ -91,6 +95,27 @@ pub(crate) async fn serve<H, F>(
     if let Err(error) = ended {
         debug!(%remote, %error, "connection ended");
     }
+}
+
+/// The stream inside; `None` for a client that speaks plain HTTP, which has been told.
+async fn shake_hands(stream: TcpStream, tls: &Tls) -> io::Result<Option<TlsStream<TcpStream>>> {
+    if plain::is_http(&stream).await {
+        plain::refuse(stream).await;
+        return Ok(None);
+    }
+    TlsAcceptor::from(tls.current()).accept(stream).await.map(Some)
+}
+
+/// The answer, whose request is under way until all of it is out.
+fn answering(answer: Response, under_way: UnderWay, connects: bool) -> http::Response<Answering> {
+    let status = answer.status();
+    let request = if status == StatusCode::SWITCHING_PROTOCOLS || (connects && status.is_success()) {
+        under_way.for_ever();
+        None
+    } else {
+        Some(under_way)
+    };
+    answer.map(|body| Answering { body, _request: request })
 }
 
 async fn until_close(peer: &Peer, drain: &mut Drain) {
@@ -117,17 +142,18 @@ fn http1() -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
-        .header_read_timeout(Duration::from_secs(IDLE_SECONDS_MAX))
+        // The connection itself has patience that ends.
+        .header_read_timeout(None)
         .max_buf_size(HEADER_BYTES_MAX as usize)
         .max_headers(HEADERS_MAX);
     builder
 }
 
-fn http2() -> http2::Builder<TokioExecutor> {
+fn http2(limits: Limits) -> http2::Builder<TokioExecutor> {
     let mut builder = http2::Builder::new(TokioExecutor::new());
     builder
         .timer(TokioTimer::new())
-        .max_concurrent_streams(STREAMS_MAX)
+        .max_concurrent_streams(limits.streams_max)
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
         .max_frame_size(FRAME_BYTES_MAX)

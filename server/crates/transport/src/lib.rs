@@ -4,11 +4,17 @@
 //! of paths, users or objects. Invariant: a slow, dead or hostile client holds no more than its
 //! own connection, and a drain ends in bounded time.
 
+mod activity;
 pub mod certificates;
 mod connection;
+pub mod limits;
 pub mod listener;
+mod plain;
+pub mod rules;
 pub mod tls;
 
 pub use certificates::{Certificates, KeyPair};
+pub use limits::Limits;
 pub use listener::{Error, Listener};
+pub use rules::Rules;
 pub use tls::Tls;

@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use tracing::{debug, warn};
 
 use crate::connection;
+use crate::limits::Limits;
 use crate::tls::Tls;
 
 /// Why a server cannot listen.
@@ -39,8 +40,9 @@ pub enum Error {
 
 /// A bound port. Connections queue up until [`Listener::serve`] takes them.
 pub struct Listener {
-    listener: TcpListener,
+    socket: TcpListener,
     address: SocketAddr,
+    limits: Limits,
 }
 
 impl Listener {
@@ -57,7 +59,13 @@ impl Listener {
         };
         let listener = TcpListener::bind(address).await.map_err(fail)?;
         let address = listener.local_addr().map_err(fail)?;
-        Ok(Self { listener, address })
+        Ok(Self { socket: listener, address, limits: Limits::default() })
+    }
+
+    /// With other limits than the usual ones.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
     }
 
     /// Where it listens.
@@ -77,10 +85,11 @@ impl Listener {
         let mut begun = drain.clone();
         loop {
             tokio::select! {
-                accepted = self.listener.accept() => match accepted {
+                accepted = self.socket.accept() => match accepted {
                     Ok((stream, remote)) => {
                         configure(&stream);
-                        connections.spawn(connection::serve(stream, remote, Arc::clone(&tls), Arc::clone(&handle), drain.clone()));
+                        let (tls, handle) = (Arc::clone(&tls), Arc::clone(&handle));
+                        connections.spawn(connection::serve(stream, remote, tls, self.limits, handle, drain.clone()));
                     }
                     Err(error) => {
                         // Out of file descriptors, most likely: connections that end free some.
@@ -92,7 +101,7 @@ impl Listener {
                 () = begun.begun() => break,
             }
         }
-        drop(self.listener);
+        drop(self.socket);
         drain.begun().await;
         debug!(connections = connections.len(), "draining");
         let drained =

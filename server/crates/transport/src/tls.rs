@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use rustls::client::danger::HandshakeSignatureValid;
-use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{ClientHello, ResolvesServerCert};
@@ -16,18 +16,27 @@ use rustls::sign::CertifiedKey;
 use rustls::{DigitallySignedStruct, DistinguishedName, ServerConfig, SignatureScheme};
 
 use crate::certificates::Certificates;
+use crate::rules::Rules;
 
 /// The configuration that new connections get; can be exchanged while serving.
-pub struct Tls(ArcSwap<ServerConfig>);
+pub struct Tls {
+    rules: Rules,
+    config: ArcSwap<ServerConfig>,
+}
 
 impl Tls {
-    /// Shows `certificates`; names the `authorities` (DER) whose certificates clients may show,
+    /// By these rules, shows `certificates`; names the `authorities` (DER) whose certificates clients may show,
     /// where there are any.
     ///
     /// # Errors
     /// When the library refuses the configuration.
-    pub fn new(certificates: Certificates, authorities: &[Vec<u8>]) -> Result<Self, rustls::Error> {
-        Ok(Self(ArcSwap::new(configure(certificates, authorities)?)))
+    pub fn new(
+        rules: Rules,
+        certificates: Certificates,
+        authorities: &[Vec<u8>],
+    ) -> Result<Self, rustls::Error> {
+        let config = ArcSwap::new(configure(&rules, certificates, authorities)?);
+        Ok(Self { rules, config })
     }
 
     /// Takes other certificates and authorities from now on; connections keep what they have.
@@ -35,26 +44,27 @@ impl Tls {
     /// # Errors
     /// When the library refuses the configuration; the old one stays.
     pub fn replace(&self, certificates: Certificates, authorities: &[Vec<u8>]) -> Result<(), rustls::Error> {
-        self.0.store(configure(certificates, authorities)?);
+        self.config.store(configure(&self.rules, certificates, authorities)?);
         Ok(())
     }
 
     pub(crate) fn current(&self) -> Arc<ServerConfig> {
-        self.0.load_full()
+        self.config.load_full()
     }
 }
 
 fn configure(
+    rules: &Rules,
     certificates: Certificates,
     authorities: &[Vec<u8>],
 ) -> Result<Arc<ServerConfig>, rustls::Error> {
-    let provider = Arc::new(ring::default_provider());
+    let provider = Arc::new(rules.provider());
     let client = AnyCertificate { provider: Arc::clone(&provider), hints: hints(authorities) };
     let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
+        .with_protocol_versions(rules.versions())?
         .with_client_cert_verifier(Arc::new(client))
         .with_cert_resolver(Arc::new(ByName(certificates)));
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    config.alpn_protocols = rules.protocols();
     Ok(Arc::new(config))
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use apiwright_chain::{Body, Drainer, Response};
-use apiwright_transport::{Certificates, KeyPair, Listener, Tls};
+use apiwright_transport::{Certificates, KeyPair, Limits, Listener, Rules, Tls};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Incoming;
@@ -32,8 +32,16 @@ struct Server {
 async fn start(grace: Duration) -> Server {
     let dir = tempfile::tempdir().unwrap();
     let (pair, certificate) = write_pair(&dir, "server", &["localhost"]);
-    let tls = Arc::new(Tls::new(Certificates::load(&pair, &[]).unwrap(), &[]).unwrap());
+    let tls = Arc::new(Tls::new(Rules::default(), Certificates::load(&pair, &[]).unwrap(), &[]).unwrap());
     let listener = Listener::bind(([127, 0, 0, 1], 0).into()).await.unwrap();
+    let limits = Limits {
+        handshake: Duration::from_millis(400),
+        head: Duration::from_millis(400),
+        preface: Duration::from_millis(400),
+        idle: Duration::from_millis(1500),
+        ..Limits::default()
+    };
+    let listener = listener.with_limits(limits);
     let address = listener.address();
     let (drainer, drain) = apiwright_chain::drain();
     let handle = |request: http::Request<Incoming>, peer: Arc<apiwright_chain::Peer>| async move {
@@ -140,6 +148,60 @@ async fn long_paths_pass_and_endless_headers_do_not() {
     let headers = "x: y\r\n".repeat(300);
     let answer = raw(&server, &format!("GET / HTTP/1.1\r\nHost: x\r\n{headers}\r\n")).await;
     assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
+}
+
+/// How long the server bears with a connection on which nothing more comes than this.
+async fn borne(mut stream: impl AsyncReadExt + AsyncWriteExt + Unpin, sent: &[u8]) -> Duration {
+    let begun = Instant::now();
+    stream.write_all(sent).await.unwrap();
+    let mut answer = Vec::new();
+    let _ = tokio::time::timeout(Duration::from_secs(5), stream.read_to_end(&mut answer)).await;
+    begun.elapsed()
+}
+
+#[tokio::test]
+async fn slow_clients_lose_their_connections() {
+    let server = start(Duration::from_secs(1)).await;
+    let took = borne(TcpStream::connect(server.address).await.unwrap(), b"").await;
+    assert!((300..1200).contains(&took.as_millis()), "no handshake: {took:?}");
+    for (protocol, sent, least, most) in [
+        (&b"http/1.1"[..], "", 300, 1200),
+        (b"http/1.1", "GET / HTTP/1.1\r\nHost: x\r\nX-Slow:", 300, 1200),
+        // An answer, then half of another head, then nothing but an idle connection.
+        (b"http/1.1", "GET / HTTP/1.1\r\nHost: x\r\n\r\n", 1300, 3000),
+        (b"http/1.1", "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx", 1300, 3000),
+        (b"h2", "", 300, 1200),
+        (b"h2", "PRI * HTTP/2.0\r\n", 300, 1200),
+        (b"h2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0", 1300, 3000),
+    ] {
+        let took = borne(connect(&server, &[protocol], false).await, sent.as_bytes()).await;
+        assert!((least..most).contains(&took.as_millis()), "{sent:?}: {took:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_under_way_is_borne() {
+    let server = start(Duration::from_secs(1)).await;
+    let (mut sender, _) = http2(&server, false).await;
+    assert_eq!(get(&mut sender, "/slow").await, (200, "late".into()));
+    let answer = raw(&server, "GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
+    assert!(answer.ends_with("\r\n\r\nlate"), "{answer}");
+    let watch =
+        borne(connect(&server, &[b"http/1.1"], false).await, b"GET /watch HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(watch.await >= Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn plain_http_is_told_so() {
+    let server = start(Duration::from_secs(1)).await;
+    for (sent, told) in [("GET / HTTP/1.1\r\nHost: x\r\n\r\n", true), ("POST /", true), ("BREW /", false)] {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(sent.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer).await;
+        let expected = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
+        assert_eq!(answer == expected.as_bytes(), told, "{sent}");
+    }
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use apiwright_auth::{Authentication, RequestHeader};
 use apiwright_chain::{Authorizer, Drain};
 use apiwright_filters::{Config, Flows, Metrics, Stack};
 use apiwright_storage_embedded::{Embedded, Options};
-use apiwright_transport::{Certificates, KeyPair, Listener, Tls};
+use apiwright_transport::{Certificates, KeyPair, Listener, Rules, Tls};
 
 use crate::generated::{CATALOGUE, CHAIN};
 
@@ -39,7 +39,8 @@ pub async fn serve(settings: Settings, drain: Drain) -> Result<SocketAddr, Strin
     let address = listener.address();
     let authority = Arc::clone(&settings.front_proxy.authority);
     let certificates = Certificates::load(&settings.serving, &[]).map_err(|why| why.to_string())?;
-    let tls = Tls::new(certificates, &authority.certificates()).map_err(|why| why.to_string())?;
+    let tls =
+        Tls::new(Rules::default(), certificates, &authority.certificates()).map_err(|why| why.to_string())?;
     let assembled = assemble(Parts {
         acts: Box::new(|_, _| Vec::new()),
         reserves: Box::new(|_, _| None),
