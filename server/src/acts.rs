@@ -8,6 +8,7 @@ mod access_review;
 mod binding;
 mod eviction;
 mod rules_review;
+mod selectors;
 mod self_review;
 mod stores;
 mod token_request;

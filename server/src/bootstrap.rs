@@ -9,6 +9,7 @@ mod mend;
 use std::sync::Arc;
 use std::time::Duration;
 
+use apiwright_auth::rbac::Rule;
 use apiwright_chain::spec::{BootstrapObject, Mends};
 use apiwright_controllers::Writer;
 use apiwright_json::{Duplicates, Value, decode};
@@ -25,6 +26,7 @@ use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 use tracing::{debug, info};
 
+use crate::generated::BOOTSTRAP;
 use mend::Mending;
 
 /// How many creations are under way at once; they share the engine's commits.
@@ -70,6 +72,13 @@ pub async fn ensure(
         }
     }
     Ok(made)
+}
+
+/// The rules of a ClusterRole as it is at first, whatever has become of it since.
+pub fn role_rules(name: &str) -> Vec<Rule> {
+    let roles = BOOTSTRAP.iter().filter(|one| one.resource == "clusterroles");
+    let mut decoded = roles.filter_map(|one| decode(one.json.as_bytes()).ok()).map(|(role, _)| role);
+    decoded.find(|role| object::name(role) == name).map(|role| Rule::read_all(&role)).unwrap_or_default()
 }
 
 async fn insist(

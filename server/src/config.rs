@@ -11,8 +11,8 @@ use std::sync::Arc;
 use apiwright_audit::Audit;
 use apiwright_auth::service_account::{PublicKey, SigningKey};
 use apiwright_auth::{
-    Authentication, Authority, Authorization, Mode, Rbac, RequestHeader, ServiceAccounts, TokenAuthenticator,
-    TokenFile,
+    Authentication, Authority, Authorization, Mode, NodeAuthorizer, Rbac, RequestHeader, ServiceAccounts,
+    TokenAuthenticator, TokenFile,
 };
 use apiwright_controllers::select;
 use apiwright_filters::Cors;
@@ -131,8 +131,9 @@ impl Config {
     }
 
     /// Who decides about requests.
-    pub fn authorization(&self, rbac: &Arc<Rbac>) -> Authorization {
+    pub fn authorization(&self, rbac: &Arc<Rbac>, nodes: &Arc<NodeAuthorizer>) -> Authorization {
         let modes = self.flags.authorization_mode.iter().map(|mode| match mode {
+            AuthorizationMode::Node => Mode::Node(Arc::clone(nodes)),
             AuthorizationMode::AlwaysAllow => Mode::AlwaysAllow,
             AuthorizationMode::AlwaysDeny => Mode::AlwaysDeny,
             AuthorizationMode::Rbac => Mode::Rbac(Arc::clone(rbac)),

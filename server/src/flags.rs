@@ -191,7 +191,7 @@ pub struct Flags {
     )]
     pub requestheader_extra_headers_prefix: Vec<String>,
 
-    /// Who decides, in order: `AlwaysAllow`, `AlwaysDeny`, `RBAC`.
+    /// Who decides, in order: `AlwaysAllow`, `AlwaysDeny`, `Node`, `RBAC`.
     #[arg(long, value_name = "MODES", value_delimiter = ',', default_value = "RBAC", value_parser = values::mode, help_heading = "Authorization")]
     pub authorization_mode: Vec<values::AuthorizationMode>,
 
@@ -444,12 +444,12 @@ mod tests {
             (&["--request-timeout=60"], "--request-timeout=60: time: missing unit in duration \"60\""),
             (&["--storage=tape"], "--storage=tape: it is one of embedded, memory, etcd"),
             (
-                &["--authorization-mode=Node,RBAC"],
-                "--authorization-mode=Node: Node is not supported yet; AlwaysAllow, AlwaysDeny and RBAC are",
+                &["--authorization-mode=ABAC,RBAC"],
+                "--authorization-mode=ABAC: ABAC is not supported yet; AlwaysAllow, AlwaysDeny, Node and RBAC are",
             ),
             (
                 &["--authorization-mode=Rbac"],
-                "--authorization-mode=Rbac: there is no such mode; AlwaysAllow, AlwaysDeny and RBAC are supported",
+                "--authorization-mode=Rbac: there is no such mode; AlwaysAllow, AlwaysDeny, Node and RBAC are supported",
             ),
             (&["--tls-cert-file=x"], "--tls-private-key-file is missing: it goes with its pair"),
             (&["--secure-port"], "--secure-port needs a value"),

@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use apiwright_admission::Tolerations;
-use apiwright_auth::Rbac;
 use apiwright_auth::rbac::Escalation;
+use apiwright_auth::{NodeAuthorizer, Rbac, follow};
 use apiwright_chain::{Authorizer, Drain, Drainer, drain};
 use apiwright_filters::{Flows, Metrics, Stack};
 use apiwright_storage::Storage;
@@ -26,6 +26,7 @@ use crate::controllers::{
     self,
     aggregation::{Desired, Figures, Unavailable},
 };
+use crate::flags::values::AuthorizationMode;
 use crate::generated::{BOOTSTRAP, CHAIN, catalogue};
 use crate::issuer::IssuerPages;
 use crate::kubeconfig;
@@ -55,7 +56,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     let (drainer, drain) = drain();
     let progress = Arc::new(Progress::default());
     let views = Views::new(&config);
-    let authorizer = Arc::new(config.authorization(&views.rbac));
+    let authorizer = Arc::new(config.authorization(&views.rbac, &views.nodes));
     let (authentication, accounts) = config.authentication(&storage);
     let metrics = Arc::new(Metrics::default());
     metrics.include(Arc::clone(&views.flows) as _);
@@ -222,6 +223,9 @@ fn filters(
 /// What is in memory of what is stored, for every request to look at.
 struct Views {
     rbac: Arc<Rbac>,
+    nodes: Arc<NodeAuthorizer>,
+    /// Whether anybody asks about nodes.
+    with_nodes: bool,
     flows: Arc<Flows>,
 }
 
@@ -234,13 +238,22 @@ impl Views {
         let limited = flags.enable_priority_and_fairness && seats > 0;
         // Who has waited a quarter of the time may as well ask again: upstream's measure.
         let flows = Flows::new(limited.then_some(seats), flags.request_timeout / 4);
-        Self { rbac: Arc::default(), flows: Arc::new(flows) }
+        Self {
+            rbac: Arc::default(),
+            nodes: Arc::new(NodeAuthorizer::new(bootstrap::role_rules("system:node"))),
+            with_nodes: flags.authorization_mode.contains(&AuthorizationMode::Node),
+            flows: Arc::new(flows),
+        }
     }
 
     /// Reads, then follows storage until the drain begins.
     async fn start(&self, storage: &Arc<dyn Storage>, drain: &Drain) -> Result<(), apiwright_storage::Error> {
-        let roles = self.rbac.load(storage.as_ref()).await?;
-        tokio::spawn(Arc::clone(&self.rbac).follow(Arc::clone(storage), roles, drain.clone()));
+        let roles = follow::load(self.rbac.as_ref(), storage.as_ref()).await?;
+        tokio::spawn(follow::follow(Arc::clone(&self.rbac), Arc::clone(storage), roles, drain.clone()));
+        if self.with_nodes {
+            let nodes = follow::load(self.nodes.as_ref(), storage.as_ref()).await?;
+            tokio::spawn(follow::follow(Arc::clone(&self.nodes), Arc::clone(storage), nodes, drain.clone()));
+        }
         let flows = self.flows.load(storage.as_ref()).await?;
         tokio::spawn(Arc::clone(&self.flows).follow(Arc::clone(storage), flows, drain.clone()));
         Ok(())

@@ -6,13 +6,11 @@ use apiwright_auth::Authorization;
 use apiwright_chain::{Decision, RequestInfo, User};
 use apiwright_json::{Object, Value};
 use apiwright_meta::field::{Path, go_value, quoted};
-use apiwright_meta::fields::FieldSelector;
 use apiwright_meta::gvk::GroupKind;
-use apiwright_meta::labels::LabelSelector;
 use apiwright_meta::status::Result;
 use apiwright_meta::{ErrorList, Status, names, object};
 
-use super::{Act, Acting, Answer, BoxFuture, list, ready};
+use super::{Act, Acting, Answer, BoxFuture, list, selectors};
 
 /// Reviews access.
 pub(super) struct AccessReview {
@@ -33,11 +31,14 @@ pub(super) enum Whose {
 
 impl Act for AccessReview {
     fn act<'a>(&'a self, acting: Acting<'a>) -> BoxFuture<'a, Result<Answer>> {
-        ready(review(&self.authorization, self.whose, &acting.call.user, acting.namespace, acting.object))
+        Box::pin(async move {
+            let Acting { call, namespace, object, .. } = acting;
+            review(&self.authorization, self.whose, &call.user, namespace, object).await.map(Answer::Object)
+        })
     }
 }
 
-fn review(
+async fn review(
     authorization: &Authorization,
     whose: Whose,
     caller: &User,
@@ -67,22 +68,27 @@ fn review(
         };
         &named
     };
-    let decision = authorization.decide(user, &what(&spec));
+    let none = Value::Null;
+    let attributes = spec.get("resourceAttributes").unwrap_or(&none);
+    let (fields, labels) = (selectors::fields(attributes), selectors::labels(attributes));
+    let what = RequestInfo { field_selector: fields.text, label_selector: labels.text, ..what(&spec) };
+    let decision = authorization.decide(user, &what).await;
     let mut status = Object::new();
     status.push("allowed", matches!(decision, Decision::Allow(_)));
-    if matches!(decision, Decision::Deny(_)) {
+    let failure = match &decision {
+        Decision::Failed(failure) => Some(failure),
+        Decision::Allow(_) | Decision::Deny(_) | Decision::NoOpinion(_) => None,
+    };
+    if matches!(decision, Decision::Deny(_)) || failure.is_some_and(|failure| failure.denies) {
         status.push("denied", true);
     }
-    let reason = match &decision {
-        Decision::Allow(reason) => reason.as_deref().unwrap_or_default(),
-        Decision::Deny(reason) | Decision::NoOpinion(reason) => reason,
-    };
-    if !reason.is_empty() {
-        status.push("reason", reason);
+    if !decision.reason().is_empty() {
+        status.push("reason", decision.reason());
     }
-    let ignored = ignored_selectors(&spec);
-    if !ignored.is_empty() {
-        status.push("evaluationError", ignored.join("; "));
+    let failed = failure.map(|failure| failure.error.clone());
+    let errors: Vec<String> = failed.into_iter().chain(fields.complaint).chain(labels.complaint).collect();
+    if !errors.is_empty() {
+        status.push("evaluationError", errors.join("; "));
     }
     if let Some(members) = review.as_object_mut() {
         members.insert("status", status);
@@ -222,42 +228,6 @@ fn requirements(selector: &Value) -> &[Value] {
     selector.get("requirements").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Which selectors could not be understood. No authorizer here looks at them, but the caller may
-/// want to know what one would have made of them.
-fn ignored_selectors(spec: &Value) -> Vec<String> {
-    let mut ignored = Vec::new();
-    for key in ["fieldSelector", "labelSelector"] {
-        let Some(selector) = spec.at(&["resourceAttributes", key]).filter(|it| !it.is_null()) else {
-            continue;
-        };
-        let raw = selector.text_at(&["rawSelector"]);
-        let is_field = key == "fieldSelector";
-        let (good, bad) = if raw.is_empty() {
-            let all = requirements(selector);
-            let good = all.iter().filter(|requirement| is_understood(is_field, requirement)).count();
-            (good, all.len() - good)
-        } else {
-            let parsed =
-                if is_field { FieldSelector::parse(raw).is_ok() } else { LabelSelector::parse(raw).is_ok() };
-            (usize::from(parsed), usize::from(!parsed))
-        };
-        if bad > 0 {
-            let partially = if good > 0 { "partially " } else { "" };
-            ignored.push(format!("spec.resourceAttributes.{key} {partially}ignored due to parse error"));
-        }
-    }
-    ignored
-}
-
-fn is_understood(is_field: bool, requirement: &Value) -> bool {
-    let values = list(requirement.get("values")).len();
-    match requirement.text_at(&["operator"]) {
-        "In" | "NotIn" => !is_field || values == 1,
-        "Exists" | "DoesNotExist" => !is_field,
-        _ => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -269,21 +239,21 @@ mod tests {
         let rbac = Rbac::default();
         let role = r#"{"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["list"]}]}"#;
         let binding = r#"{"roleRef":{"kind":"Role","name":"r"},"subjects":[{"kind":"User","name":"alice"}]}"#;
-        rbac.apply(Kind::Role, "ns/r", Some(role.as_bytes()));
-        rbac.apply(Kind::RoleBinding, "ns/b", Some(binding.as_bytes()));
+        rbac.set(Kind::Role, "ns/r", Some(role.as_bytes()));
+        rbac.set(Kind::RoleBinding, "ns/b", Some(binding.as_bytes()));
         Authorization::new(vec![Mode::Rbac(Arc::new(rbac))])
     }
 
-    fn ask(whose: Whose, metadata: &str, spec: &str) -> Result<String, String> {
+    async fn ask(whose: Whose, metadata: &str, spec: &str) -> Result<String, String> {
         let text = format!(r#"{{"metadata":{metadata},"spec":{spec},"status":{{}}}}"#);
         let (object, _) = decode(text.as_bytes()).unwrap();
         let alice = User { name: "alice".into(), ..User::default() };
-        let reviewed = review(&authorization(), whose, &alice, "ns", object);
+        let reviewed = review(&authorization(), whose, &alice, "ns", object).await;
         reviewed.map(|review| to_string(review.get("status").unwrap())).map_err(|status| status.message)
     }
 
-    #[test]
-    fn answers() {
+    #[tokio::test]
+    async fn answers() {
         let allowed = r#"{"allowed":true,"reason":"RBAC: allowed by RoleBinding \"b/ns\" of Role \"r\" to User \"alice\""}"#;
         #[rustfmt::skip]
         let table = [
@@ -301,25 +271,25 @@ mod tests {
         ];
         for (whose, spec, expected) in table {
             let expected = expected.map(str::to_owned).map_err(str::to_owned);
-            assert_eq!(ask(whose, "{}", spec), expected, "{spec}");
+            assert_eq!(ask(whose, "{}", spec).await, expected, "{spec}");
         }
     }
 
-    #[test]
-    fn local_reviews_are_about_their_namespace() {
+    #[tokio::test]
+    async fn local_reviews_are_about_their_namespace() {
         let spec = |namespace: &str| {
             format!(
                 r#"{{"user":"alice","resourceAttributes":{{"namespace":"{namespace}","verb":"list","resource":"pods"}}}}"#
             )
         };
         let here = r#"{"namespace":"ns"}"#;
-        assert!(ask(Whose::AnybodysHere, here, &spec("ns")).unwrap().starts_with(r#"{"allowed":true"#));
+        assert!(ask(Whose::AnybodysHere, here, &spec("ns")).await.unwrap().starts_with(r#"{"allowed":true"#));
         assert_eq!(
-            ask(Whose::AnybodysHere, here, &spec("other")).unwrap_err(),
+            ask(Whose::AnybodysHere, here, &spec("other")).await.unwrap_err(),
             ".authorization.k8s.io \"\" is invalid: spec.resourceAttributes.namespace: Invalid value: \"other\": must match metadata.namespace"
         );
         assert_eq!(
-            ask(Whose::AnybodysHere, r#"{"namespace":"other"}"#, &spec("other")).unwrap_err(),
+            ask(Whose::AnybodysHere, r#"{"namespace":"other"}"#, &spec("other")).await.unwrap_err(),
             "spec.resourceAttributes.namespace must match namespace: ns"
         );
     }

@@ -45,8 +45,8 @@ fn review(authorization: &Authorization, user: &User, asked: &Value) -> Result<V
     let mut status = Object::new();
     status.push("resourceRules", resources);
     status.push("nonResourceRules", paths);
-    status.push("incomplete", false);
-    match granted.missing.as_slice() {
+    status.push("incomplete", granted.is_incomplete);
+    match granted.errors.as_slice() {
         [] => {}
         [one] => status.push("evaluationError", one.as_str()),
         several => status.push("evaluationError", format!("[{}]", several.join(", "))),
@@ -107,7 +107,7 @@ mod tests {
                 r#"{"roleRef":{"kind":"ClusterRole","name":"c"},"subjects":[{"kind":"User","name":"u"}]}"#,
             ),
         ] {
-            rbac.apply(kind, key, Some(json.as_bytes()));
+            rbac.set(kind, key, Some(json.as_bytes()));
         }
         let authorization = Authorization::new(vec![Mode::Rbac(Arc::new(rbac))]);
         let user = User { name: "u".into(), ..User::default() };

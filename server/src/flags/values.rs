@@ -76,6 +76,8 @@ pub enum AuthorizationMode {
     AlwaysAllow,
     /// No to everything.
     AlwaysDeny,
+    /// What nodes may.
+    Node,
     /// Roles and bindings.
     Rbac,
 }
@@ -88,11 +90,12 @@ pub fn mode(text: &str) -> Result<AuthorizationMode, String> {
     match text {
         "AlwaysAllow" => Ok(AuthorizationMode::AlwaysAllow),
         "AlwaysDeny" => Ok(AuthorizationMode::AlwaysDeny),
+        "Node" => Ok(AuthorizationMode::Node),
         "RBAC" => Ok(AuthorizationMode::Rbac),
-        "Node" | "Webhook" | "ABAC" => {
-            Err(format!("{text} is not supported yet; AlwaysAllow, AlwaysDeny and RBAC are"))
+        "Webhook" | "ABAC" => {
+            Err(format!("{text} is not supported yet; AlwaysAllow, AlwaysDeny, Node and RBAC are"))
         }
-        _ => Err("there is no such mode; AlwaysAllow, AlwaysDeny and RBAC are supported".into()),
+        _ => Err("there is no such mode; AlwaysAllow, AlwaysDeny, Node and RBAC are supported".into()),
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -27,9 +28,15 @@ pub struct Server {
     pub line: String,
 }
 
-/// A connection to it, as its administrator.
+/// A connection to it, as its administrator unless it is said otherwise.
 #[derive(Clone)]
-pub struct Client(SendRequest<Full<Bytes>>);
+pub struct Client {
+    sender: SendRequest<Full<Bytes>>,
+    headers: HeaderMap,
+}
+
+/// Who the administrator is.
+pub const ADMIN: &str = "admintoken,admin,admin-uid,system:masters\n";
 
 impl Server {
     /// Starts a server in a folder and waits until it says that it is ready.
@@ -43,7 +50,9 @@ impl Server {
     pub fn spawn(home: &Path, mut command: Command) -> Self {
         let port = free_port();
         let tokens = home.join("tokens.csv");
-        std::fs::write(&tokens, "admintoken,admin,admin-uid,system:masters\n").expect("a file");
+        if !tokens.exists() {
+            std::fs::write(&tokens, ADMIN).expect("a file");
+        }
         let mut child = command
             .current_dir(home)
             .args(["--secure-port", &port.to_string(), "--token-auth-file", "tokens.csv"])
@@ -112,7 +121,8 @@ impl Server {
                 .await
                 .expect("HTTP/2");
         tokio::spawn(connection);
-        Client(sender)
+        let authorization = [(AUTHORIZATION, HeaderValue::from_static("Bearer admintoken"))];
+        Client { sender, headers: authorization.into_iter().collect() }
     }
 
     /// The answer to a GET.
@@ -134,16 +144,29 @@ impl Drop for Server {
 }
 
 impl Client {
+    /// The same connection, as whomever these headers tell.
+    pub fn with(&self, headers: &[(&'static str, &str)]) -> Self {
+        let value = |text: &str| HeaderValue::from_str(text).expect("a header's value");
+        let all = headers.iter().map(|&(name, text)| (HeaderName::from_static(name), value(text)));
+        Self { sender: self.sender.clone(), headers: all.collect() }
+    }
+
+    /// The same connection, as whoever has a token.
+    pub fn bearing(&self, token: &str) -> Self {
+        self.with(&[("authorization", &format!("Bearer {token}"))])
+    }
+
     /// The answer, on its way; an error where the server is gone.
     pub async fn send(&self, method: Method, path: &str, body: &str) -> hyper::Result<Response<Incoming>> {
-        let request = http::Request::builder()
+        let kind = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+        let mut request = http::Request::builder()
             .method(method)
             .uri(format!("https://127.0.0.1{path}"))
-            .header("authorization", "Bearer admintoken")
-            .header("content-type", "application/json")
+            .header("content-type", kind)
             .body(Full::new(Bytes::copy_from_slice(body.as_bytes())))
             .expect("a request");
-        self.0.clone().send_request(request).await
+        request.headers_mut().extend(self.headers.clone());
+        self.sender.clone().send_request(request).await
     }
 
     /// The answer's code and text; an error where the server is gone before all of it came.

@@ -12,6 +12,7 @@ pub mod objects;
 pub mod permits;
 pub mod plugin;
 pub mod plugins;
+pub mod pod_references;
 pub mod reinvocation;
 pub mod warnings;
 

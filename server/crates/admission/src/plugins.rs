@@ -13,6 +13,7 @@ mod default_toleration_seconds;
 mod limit_ranger;
 mod limits;
 mod namespace_lifecycle;
+mod node_restriction;
 mod persistent_volume_claim_resize;
 mod pod_resources;
 mod pod_security;
@@ -23,7 +24,7 @@ mod service_account;
 mod service_account_secrets;
 mod storage_object_in_use_protection;
 mod taint_nodes_by_condition;
-mod values;
+pub(crate) mod values;
 
 pub use default_toleration_seconds::Tolerations;
 
@@ -40,6 +41,7 @@ pub fn built_in(
         Arc::new(taint_nodes_by_condition::TaintNodesByCondition),
         Arc::new(limit_ranger::LimitRanger::new(objects())),
         Arc::new(service_account::ServiceAccount::new(objects())),
+        Arc::new(node_restriction::NodeRestriction::new(objects(), permits())),
         Arc::new(pod_security::PodSecurity::new(objects())),
         Arc::new(priority::Priority::new(objects())),
         Arc::new(default_toleration_seconds::DefaultTolerationSeconds(tolerations)),

@@ -19,6 +19,7 @@ pub use escalation::Escalation;
 pub use follow::Kind;
 pub use rules::Rule;
 
+use crate::authorization::aggregate;
 use index::Index;
 
 /// The rules in force.
@@ -32,8 +33,10 @@ pub struct Rbac {
 pub struct Granted {
     /// Binding by binding.
     pub rules: Vec<Rule>,
-    /// Roles that are bound and not there.
-    pub missing: Vec<String>,
+    /// What could not be found out: roles that are bound and not there.
+    pub errors: Vec<String>,
+    /// Whether somebody else may allow more.
+    pub is_incomplete: bool,
 }
 
 impl Rbac {
@@ -61,7 +64,7 @@ impl Rbac {
         for grant in index.grants(user, namespace) {
             match index.rules(&grant.role) {
                 Some(rules) => granted.rules.extend(rules.iter().cloned()),
-                None => granted.missing.push(grant.role.not_found()),
+                None => granted.errors.push(grant.role.not_found()),
             }
         }
         granted
@@ -82,15 +85,8 @@ impl Rbac {
     }
 }
 
-/// As upstream aggregates errors: each once, several in brackets.
-fn refusal(mut missing: Vec<String>) -> String {
-    let mut seen = std::collections::HashSet::new();
-    missing.retain(|text| seen.insert(text.clone()));
-    match missing.as_slice() {
-        [] => String::new(),
-        [one] => format!("RBAC: {one}"),
-        several => format!("RBAC: [{}]", several.join(", ")),
-    }
+fn refusal(missing: Vec<String>) -> String {
+    aggregate(missing).map(|missing| format!("RBAC: {missing}")).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -99,7 +95,7 @@ mod tests {
     use http::Method;
 
     fn put(rbac: &Rbac, kind: Kind, key: &str, json: &str) {
-        rbac.apply(kind, key, Some(json.as_bytes()));
+        rbac.set(kind, key, Some(json.as_bytes()));
     }
 
     fn rbac() -> Rbac {
@@ -196,7 +192,7 @@ mod tests {
             r#"{"rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["create"]}]}"#,
         );
         assert!(!may("GET") && may("POST"));
-        rbac.apply(Kind::Role, "ns/reader", None);
+        rbac.set(Kind::Role, "ns/reader", None);
         assert!(!may("POST"));
         put(
             &rbac,
@@ -211,7 +207,7 @@ mod tests {
             r#"{"roleRef":{"kind":"Role","name":"reader"},"subjects":[{"kind":"User","name":"bob"}]}"#,
         );
         assert!(!may("POST"));
-        rbac.apply(Kind::RoleBinding, "ns/reader", None);
+        rbac.set(Kind::RoleBinding, "ns/reader", None);
         assert!(!matches!(
             ask(&rbac, "bob", &[], "POST", "/api/v1/namespaces/ns/configmaps"),
             Decision::Allow(_)

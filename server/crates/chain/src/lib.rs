@@ -31,7 +31,7 @@ pub use info::RequestInfo;
 pub use negotiate::{Form, Media};
 pub use pages::Pages;
 pub use peer::Peer;
-pub use permit::{Authorized, Authorizer, Decision};
+pub use permit::{Authorized, Authorizer, Decision, Failure, Refused};
 pub use piece::{Piece, Rope};
 pub use query::Query;
 pub use request::Request;

@@ -17,6 +17,39 @@ pub enum Decision {
     Deny(String),
     /// Nothing; why not yes.
     NoOpinion(String),
+    /// Not yes, because somebody could not tell.
+    Failed(Box<Failure>),
+}
+
+/// Why nobody could tell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Failure {
+    /// Whether that is a no whatever the others say.
+    pub denies: bool,
+    /// What others had to say.
+    pub reason: String,
+    /// What went wrong.
+    pub error: String,
+}
+
+impl Decision {
+    /// What there is to say about it.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Allow(why) => why.as_deref().unwrap_or_default(),
+            Self::Deny(why) | Self::NoOpinion(why) => why,
+            Self::Failed(failure) => &failure.reason,
+        }
+    }
+}
+
+/// Why a request gets no permit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// Nobody allowed it; what they said.
+    Forbidden(String),
+    /// Somebody could not tell; what went wrong.
+    Failed(String),
 }
 
 /// Decides whether a user may do what a request asks.
@@ -33,7 +66,7 @@ impl Authorized<Request> {
     ///
     /// # Errors
     /// The request and why it was refused.
-    pub async fn ask(request: Request, authorizer: &dyn Authorizer) -> Result<Self, (Box<Request>, String)> {
+    pub async fn ask(request: Request, authorizer: &dyn Authorizer) -> Result<Self, (Box<Request>, Refused)> {
         let note = |decision: &str, why: &str| {
             if let Some(trail) = &request.trail {
                 trail.annotate("authorization.k8s.io/decision", decision);
@@ -47,9 +80,20 @@ impl Authorized<Request> {
             }
             Decision::Deny(why) | Decision::NoOpinion(why) => {
                 note("forbid", &why);
-                Err((Box::new(request), why))
+                Err((Box::new(request), Refused::Forbidden(why)))
+            }
+            Decision::Failed(failure) => {
+                note_failure(&request);
+                Err((Box::new(request), Refused::Failed(failure.error)))
             }
         }
+    }
+}
+
+/// What went wrong is nobody's business but the log's.
+fn note_failure(request: &Request) {
+    if let Some(trail) = &request.trail {
+        trail.annotate("authorization.k8s.io/reason", "internal error");
     }
 }
 

@@ -162,6 +162,7 @@ impl<'a> Admit<'a> {
         info.verb = "create".into();
         match self.target.server.shared.authorizer.authorize(&self.call.user, &info).await {
             Decision::Allow(_) => Ok(()),
+            Decision::Failed(failure) => Err(Status::internal(failure.error)),
             Decision::Deny(why) | Decision::NoOpinion(why) => {
                 let resource = match info.subresource.as_str() {
                     "" => info.resource.clone(),

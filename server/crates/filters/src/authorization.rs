@@ -1,18 +1,29 @@
 //! Whether they may.
 
-use apiwright_chain::{Authorized, Authorizer, Request, RequestInfo, Response, User, respond};
+use apiwright_chain::{Authorized, Authorizer, Refused, Request, RequestInfo, Response, User, respond};
 use apiwright_meta::Status;
 use apiwright_meta::gvk::GroupResource;
-use tracing::debug;
+use tracing::{debug, error};
 
-/// The permit, or the answer 403.
+/// The permit, or the answer 403; 500 where nobody could tell.
 pub(crate) async fn ask(
     request: Request,
     authorizer: &dyn Authorizer,
 ) -> Result<Authorized<Request>, Box<Response>> {
     Authorized::ask(request, authorizer).await.map_err(|(request, why)| {
-        debug!(audit_id = request.audit_id, user = request.user.name, %why, "forbidden");
-        Box::new(respond::refusal(&request.head, &forbidden(&request.user, &request.info, &why)))
+        let (audit_id, user) = (&request.audit_id, &request.user.name);
+        Box::new(match why {
+            Refused::Forbidden(why) => {
+                debug!(audit_id, user, %why, "forbidden");
+                respond::refusal(&request.head, &forbidden(&request.user, &request.info, &why))
+            }
+            Refused::Failed(why) => {
+                error!(audit_id, user, %why, "cannot decide about a request");
+                let address = request.head.uri.path_and_query().map_or("/", |address| address.as_str());
+                let message = format!("Internal Server Error: {address:?}: {why}");
+                respond::text_error(500, &without_markup(&message))
+            }
+        })
     })
 }
 

@@ -10,6 +10,7 @@ pub mod fields;
 pub mod gvk;
 pub mod labels;
 pub mod names;
+pub mod node_identity;
 pub mod object;
 pub mod quantity;
 pub mod status;

@@ -7,6 +7,8 @@ use apiwright_cel::access::{Authorize, Decision, Question, Who};
 use apiwright_chain::permit::{self, Authorizer};
 use apiwright_chain::{RequestInfo, User as Requester};
 use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 /// Answers for the user of one request.
 pub(crate) struct Authority {
@@ -34,14 +36,15 @@ impl Authority {
                 &account
             }
         };
-        // Expressions cannot wait: an authorizer that does has no answer for them.
-        match self.authorizer.authorize(user, what).now_or_never() {
-            Some(permit::Decision::Allow(why)) => {
-                let reason = why.as_deref().unwrap_or_default().to_owned();
-                Decision { allowed: true, reason, error: None }
-            }
-            Some(permit::Decision::Deny(reason) | permit::Decision::NoOpinion(reason)) => {
-                Decision { allowed: false, reason, error: None }
+        match wait(self.authorizer.authorize(user, what)) {
+            Some(decision) => {
+                let reason = decision.reason().to_owned();
+                let (allowed, error) = match decision {
+                    permit::Decision::Allow(_) => (true, None),
+                    permit::Decision::Deny(_) | permit::Decision::NoOpinion(_) => (false, None),
+                    permit::Decision::Failed(failure) => (false, Some(failure.error)),
+                };
+                Decision { allowed, reason, error }
             }
             None => {
                 Decision { error: Some("the authorizer has no answer yet".into()), ..Decision::default() }
@@ -74,6 +77,17 @@ impl Authorize for Authority {
             },
         )
     }
+}
+
+/// The answer of an authorizer. Most have it at once; expressions cannot wait, so whoever asks another is
+/// waited for by a thread that leaves its other tasks to others.
+fn wait<T>(mut answer: BoxFuture<'_, T>) -> Option<T> {
+    if let Some(answer) = (&mut answer).now_or_never() {
+        return Some(answer);
+    }
+    let runtime = Handle::try_current().ok()?;
+    (runtime.runtime_flavor() == RuntimeFlavor::MultiThread)
+        .then(|| tokio::task::block_in_place(|| runtime.block_on(answer)))
 }
 
 fn service_account(namespace: &str, name: &str) -> Requester {

@@ -9,6 +9,7 @@ use futures::future::BoxFuture;
 use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::pem::parse_x509_pem;
 use x509_parser::prelude::FromDer;
+use x509_parser::x509::X509Name;
 
 use crate::attributes::{Attributes, Operation};
 use crate::plugin::Plugin;
@@ -55,6 +56,22 @@ fn check(request: &Attributes<'_>, object: &Value) -> Result<()> {
 
 /// The organizations of a request's subject: the groups of the user that it is to make.
 fn organizations(request: &str) -> std::result::Result<Vec<String>, &'static str> {
+    let texts = |subject: &X509Name<'_>| {
+        subject.iter_organization().filter_map(|one| one.as_str().ok().map(str::to_owned)).collect()
+    };
+    subject(request, texts)
+}
+
+/// The common name of a request's subject: the name of the user that it is to make.
+pub(super) fn common_name(request: &str) -> std::result::Result<String, &'static str> {
+    let last = |subject: &X509Name<'_>| {
+        subject.iter_common_name().last().and_then(|name| name.as_str().ok()).unwrap_or_default().to_owned()
+    };
+    subject(request, last)
+}
+
+/// What is read of the subject of a certificate request, PEM in base64.
+fn subject<T>(request: &str, read: impl FnOnce(&X509Name<'_>) -> T) -> std::result::Result<T, &'static str> {
     let no_request = "PEM block type must be CERTIFICATE REQUEST";
     let pem = STANDARD.decode(request).map_err(|_| no_request)?;
     let (_, block) = parse_x509_pem(&pem).map_err(|_| no_request)?;
@@ -63,6 +80,5 @@ fn organizations(request: &str) -> std::result::Result<Vec<String>, &'static str
     }
     let (_, parsed) =
         X509CertificationRequest::from_der(&block.contents).map_err(|_| "asn1: structure error")?;
-    let subject = &parsed.certification_request_info.subject;
-    Ok(subject.iter_organization().filter_map(|one| one.as_str().ok().map(str::to_owned)).collect())
+    Ok(read(&parsed.certification_request_info.subject))
 }

@@ -9,14 +9,14 @@ use apiwright_registry::{Selection, WatchOptions};
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 
-use super::service_account_secrets::{allowed_secrets, names_secrets};
+use super::service_account_secrets::allowed_secrets;
 use super::values::{array_at, items, object_at, text};
 use crate::attributes::{Attributes, Operation};
 use crate::objects::Objects;
 use crate::plugin::Plugin;
+use crate::pod_references::{self, MIRROR_POD};
 
 const DEFAULT: &str = "default";
-const MIRROR_POD: &str = "kubernetes.io/config.mirror";
 const VOLUME_PREFIX: &str = "kube-api-access-";
 const MOUNT_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 const ROOT_CERTIFICATES: &str = "kube-root-ca.crt";
@@ -64,7 +64,7 @@ impl ServiceAccount {
             if !name.is_empty() {
                 return forbid("a mirror pod may not reference service accounts");
             }
-            if names_secrets(pod) {
+            if pod_references::secrets(pod).next().is_some() {
                 return forbid("a mirror pod may not reference secrets");
             }
             if projects_token(pod) {

@@ -1,4 +1,4 @@
-//! Which secrets a pod names, and whether its account may mount them.
+//! Whether a pod's account may mount the secrets that the pod names.
 
 use std::collections::BTreeSet;
 
@@ -6,28 +6,7 @@ use apiwright_json::Value;
 use apiwright_meta::object;
 
 use super::values::{items, text};
-
-/// Where volumes name secrets: the way to the reference and the member with the name.
-const VOLUME_REFERENCES: [(&[&str], &str); 8] = [
-    (&["azureFile"], "secretName"),
-    (&["cephfs", "secretRef"], "name"),
-    (&["cinder", "secretRef"], "name"),
-    (&["flexVolume", "secretRef"], "name"),
-    (&["rbd", "secretRef"], "name"),
-    (&["scaleIO", "secretRef"], "name"),
-    (&["iscsi", "secretRef"], "name"),
-    (&["storageos", "secretRef"], "name"),
-];
-
-/// Whether a pod names any secret.
-pub(crate) fn names_secrets(pod: &Value) -> bool {
-    let pulls = items(pod, &["spec", "imagePullSecrets"]).next().is_some();
-    let in_containers = containers(pod).any(|(_, container)| {
-        let from = items(container, &["envFrom"]).any(|from| from.get("secretRef").is_some());
-        from || items(container, &["env"]).any(|env| env.at(&["valueFrom", "secretKeyRef"]).is_some())
-    });
-    pulls || in_containers || items(pod, &["spec", "volumes"]).any(volume_names_secret)
-}
+use crate::pod_references::containers;
 
 /// Refuses secrets that a pod's account does not list.
 ///
@@ -73,23 +52,4 @@ pub(crate) fn allowed_secrets(account: &Value, pod: &Value) -> Result<(), String
         }
     }
     Ok(())
-}
-
-fn containers(pod: &Value) -> impl Iterator<Item = (&'static str, &Value)> {
-    [
-        ("init container", "initContainers"),
-        ("container", "containers"),
-        ("ephemeral container", "ephemeralContainers"),
-    ]
-    .into_iter()
-    .flat_map(|(what, member)| items(pod, &["spec", member]).map(move |container| (what, container)))
-}
-
-fn volume_names_secret(volume: &Value) -> bool {
-    volume.get("secret").is_some()
-        || volume.at(&["csi", "nodePublishSecretRef"]).is_some()
-        || items(volume, &["projected", "sources"]).any(|source| source.get("secret").is_some())
-        || VOLUME_REFERENCES.iter().any(|(path, member)| {
-            volume.at(path).is_some_and(|reference| !text(reference, member).is_empty())
-        })
 }

@@ -10,7 +10,7 @@ use apiwright_chain::{Decision, RequestInfo, User};
 use apiwright_json::Value;
 use apiwright_meta::status::Result;
 use apiwright_meta::{Status, object};
-use futures::future::{BoxFuture, ready};
+use futures::future::BoxFuture;
 
 use super::covers::{lacking, quoted_list};
 use super::{Rbac, Rule};
@@ -30,7 +30,7 @@ impl Escalation {
         Self { rbac, authorization }
     }
 
-    fn check(&self, request: &Attributes<'_>, object: &Value, old: Option<&Value>) -> Result<()> {
+    async fn check(&self, request: &Attributes<'_>, object: &Value, old: Option<&Value>) -> Result<()> {
         let user = User {
             name: request.user.name.into(),
             uid: request.user.uid.into(),
@@ -41,12 +41,12 @@ impl Escalation {
             return Ok(());
         }
         match &*request.resource.plural {
-            "roles" | "clusterroles" => self.check_role(request, &user, object, old),
-            _ => self.check_binding(request, &user, object, old),
+            "roles" | "clusterroles" => self.check_role(request, &user, object, old).await,
+            _ => self.check_binding(request, &user, object, old).await,
         }
     }
 
-    fn check_role(
+    async fn check_role(
         &self,
         request: &Attributes<'_>,
         user: &User,
@@ -57,7 +57,7 @@ impl Escalation {
         if unchanged("rules") && unchanged("aggregationRule") {
             return Ok(());
         }
-        if self.may(user, "escalate", &request.resource.plural, request.namespace, request.name) {
+        if self.may(user, "escalate", &request.resource.plural, request.namespace, request.name).await {
             return Ok(());
         }
         let aggregates = |role: &Value| given(role, "aggregationRule").is_some();
@@ -70,7 +70,7 @@ impl Escalation {
         self.refuse_missing(request, user, role, &Rule::read_all(role))
     }
 
-    fn check_binding(
+    async fn check_binding(
         &self,
         request: &Attributes<'_>,
         user: &User,
@@ -83,7 +83,7 @@ impl Escalation {
         let name = binding.text_at(&["roleRef", "name"]);
         let is_cluster_role = binding.text_at(&["roleRef", "kind"]) == "ClusterRole";
         let plural = if is_cluster_role { "clusterroles" } else { "roles" };
-        if self.may(user, "bind", plural, request.namespace, name) {
+        if self.may(user, "bind", plural, request.namespace, name).await {
             return Ok(());
         }
         let Some(rules) = self.rbac.rules_of(is_cluster_role, request.namespace, name) else {
@@ -118,10 +118,10 @@ impl Escalation {
     /// What a user lacks of some rules, and which of the user's own roles are not there.
     fn missing(&self, user: &User, namespace: &str, rules: &[Rule]) -> (Vec<String>, Vec<String>) {
         let granted = self.rbac.granted(user, namespace);
-        (lacking(&granted.rules, rules).into_iter().collect(), granted.missing)
+        (lacking(&granted.rules, rules).into_iter().collect(), granted.errors)
     }
 
-    fn may(&self, user: &User, verb: &str, plural: &str, namespace: &str, name: &str) -> bool {
+    async fn may(&self, user: &User, verb: &str, plural: &str, namespace: &str, name: &str) -> bool {
         let what = RequestInfo {
             is_resource: true,
             verb: verb.into(),
@@ -132,7 +132,7 @@ impl Escalation {
             name: name.into(),
             ..RequestInfo::default()
         };
-        matches!(self.authorization.decide(user, &what), Decision::Allow(_))
+        matches!(self.authorization.decide(user, &what).await, Decision::Allow(_))
     }
 }
 
@@ -153,7 +153,12 @@ impl Plugin for Escalation {
         object: Option<&'a mut Value>,
         old: Option<&'a Value>,
     ) -> BoxFuture<'a, Result<()>> {
-        Box::pin(ready(object.map_or(Ok(()), |object| self.check(request, object, old))))
+        Box::pin(async move {
+            match object {
+                Some(object) => self.check(request, object, old).await,
+                None => Ok(()),
+            }
+        })
     }
 }
 

@@ -1,17 +1,13 @@
-//! Keeping the view: read once, then every change as storage tells it.
+//! Roles and bindings as storage has them.
 
 use std::collections::HashSet;
-use std::sync::Arc;
-use std::time::Duration;
 
-use apiwright_chain::Drain;
-use apiwright_json::{Value, decode};
-use apiwright_storage::{At, Error, Event, Range, Revision, Storage, Watch};
-use futures::StreamExt;
-use tracing::{error, warn};
+use apiwright_json::decode;
+use tracing::error;
 
 use super::Rbac;
 use super::index::Place;
+use crate::follow::View;
 
 /// The four kinds of objects that count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,16 +20,8 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// In the order of [`PREFIXES`].
     const ALL: [Self; 4] = [Self::Role, Self::ClusterRole, Self::RoleBinding, Self::ClusterRoleBinding];
-
-    fn prefix(self) -> &'static str {
-        match self {
-            Self::Role => "/registry/roles/",
-            Self::ClusterRole => "/registry/clusterroles/",
-            Self::RoleBinding => "/registry/rolebindings/",
-            Self::ClusterRoleBinding => "/registry/clusterrolebindings/",
-        }
-    }
 
     fn is_namespaced(self) -> bool {
         matches!(self, Self::Role | Self::RoleBinding)
@@ -48,60 +36,25 @@ impl Kind {
     }
 }
 
-impl Rbac {
-    /// Reads all roles and bindings.
-    ///
-    /// # Errors
-    /// When storage cannot be read.
-    pub async fn load(&self, storage: &dyn Storage) -> Result<Loaded, Error> {
-        let mut loaded = Loaded([0; 4]);
-        for (kind, revision) in Kind::ALL.into_iter().zip(&mut loaded.0) {
-            *revision = self.load_kind(storage, kind).await?;
-        }
-        Ok(loaded)
+const PREFIXES: [&str; 4] = [
+    "/registry/roles/",
+    "/registry/clusterroles/",
+    "/registry/rolebindings/",
+    "/registry/clusterrolebindings/",
+];
+
+impl View for Rbac {
+    fn prefixes(&self) -> &'static [&'static str] {
+        &PREFIXES
     }
 
-    /// Follows storage from where [`Rbac::load`] read it until the drain begins.
-    pub async fn follow(self: Arc<Self>, storage: Arc<dyn Storage>, from: Loaded, drain: Drain) {
-        let kinds = Kind::ALL.into_iter().zip(from.0);
-        let all = kinds.map(|(kind, revision)| self.follow_kind(storage.as_ref(), kind, revision));
-        let mut drain = drain;
-        tokio::select! {
-            _ = futures::future::join_all(all) => {}
-            () = drain.begun() => {}
-        }
+    fn apply(&self, which: usize, key: &str, value: Option<&[u8]>) {
+        self.set(Kind::ALL[which], key, value);
     }
 
-    /// Takes one object in, or out; the key is relative to the kind's.
-    pub fn apply(&self, kind: Kind, key: &str, value: Option<&[u8]>) {
-        let Some(place) = kind.place(key) else { return };
-        let object = value.and_then(|json| match decode(json) {
-            Ok((object, _)) => Some(object),
-            Err(why) => {
-                error!(?kind, key, %why, "cannot read an object; it grants nothing");
-                None
-            }
-        });
-        self.set(kind, place, object.as_ref());
-    }
-
-    fn set(&self, kind: Kind, place: Place, object: Option<&Value>) {
-        let mut index = self.write();
-        match kind {
-            Kind::Role | Kind::ClusterRole => index.set_role(place, object),
-            Kind::RoleBinding | Kind::ClusterRoleBinding => index.set_binding(place, object),
-        }
-    }
-
-    async fn load_kind(&self, storage: &dyn Storage, kind: Kind) -> Result<Revision, Error> {
-        let page =
-            storage.range(Range { prefix: kind.prefix(), after: None, limit: 0, at: At::Latest }).await?;
-        let mut there = HashSet::new();
-        for entry in &page.entries {
-            let key = entry.key.strip_prefix(kind.prefix()).unwrap_or_default();
-            self.apply(kind, key, Some(&entry.value));
-            there.extend(kind.place(key));
-        }
+    fn retain(&self, which: usize, keys: &HashSet<&str>) {
+        let kind = Kind::ALL[which];
+        let there: HashSet<Place> = keys.iter().filter_map(|key| kind.place(key)).collect();
         let mut index = self.write();
         let keep = |namespace: &str, name: &str| {
             namespace.is_empty() == kind.is_namespaced() || there.contains(&(namespace.into(), name.into()))
@@ -110,55 +63,37 @@ impl Rbac {
             Kind::Role | Kind::ClusterRole => index.retain_roles(keep),
             Kind::RoleBinding | Kind::ClusterRoleBinding => index.retain_bindings(keep),
         }
-        Ok(page.revision)
-    }
-
-    async fn follow_kind(&self, storage: &dyn Storage, kind: Kind, mut revision: Revision) {
-        loop {
-            match storage.watch(kind.prefix(), revision).await {
-                Ok(watch) => revision = self.drain_watch(kind, watch, revision).await,
-                Err(Error::Compacted { .. }) => match self.load_kind(storage, kind).await {
-                    Ok(loaded) => revision = loaded,
-                    Err(why) => warn!(?kind, %why, "cannot read"),
-                },
-                Err(why) => warn!(?kind, %why, "cannot watch"),
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-    }
-
-    /// Applies events until the watch ends; gives the revision to go on from, 0 to start over.
-    async fn drain_watch(&self, kind: Kind, mut watch: Watch, mut revision: Revision) -> Revision {
-        while let Some(event) = watch.next().await {
-            let event = match event {
-                Ok(event) => event,
-                Err(Error::Compacted { .. }) => return revision,
-                Err(why) => {
-                    warn!(?kind, %why, "a watch ended");
-                    return revision;
-                }
-            };
-            revision = event.revision();
-            let (key, value) = match &event {
-                Event::Put { entry, .. } => (&entry.key, Some(entry.value.as_ref())),
-                Event::Delete { previous, .. } => (&previous.key, None),
-                Event::Progress(_) => continue,
-            };
-            self.apply(kind, key.strip_prefix(kind.prefix()).unwrap_or_default(), value);
-        }
-        revision
     }
 }
 
-/// The revisions up to which each kind is known.
-#[derive(Clone, Copy, Debug)]
-pub struct Loaded([Revision; 4]);
+impl Rbac {
+    /// Takes one object in, or out; the key is relative to the kind's.
+    pub fn set(&self, kind: Kind, key: &str, value: Option<&[u8]>) {
+        let Some(place) = kind.place(key) else { return };
+        let object = value.and_then(|json| match decode(json) {
+            Ok((object, _)) => Some(object),
+            Err(why) => {
+                error!(?kind, key, %why, "cannot read an object; it grants nothing");
+                None
+            }
+        });
+        let mut index = self.write();
+        match kind {
+            Kind::Role | Kind::ClusterRole => index.set_role(place, object.as_ref()),
+            Kind::RoleBinding | Kind::ClusterRoleBinding => index.set_binding(place, object.as_ref()),
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use crate::follow;
     use apiwright_chain::{Decision, RequestInfo, User};
-    use apiwright_storage::{Change, Expect};
+    use apiwright_storage::{Change, Expect, Revision, Storage};
     use apiwright_storage_embedded::{Embedded, Options};
 
     const ROLE: &str = r#"{"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["list"]}]}"#;
@@ -196,9 +131,9 @@ mod tests {
         let storage: Arc<dyn Storage> = Arc::new(Embedded::memory(Options::default()));
         let role = commit(storage.as_ref(), "/registry/roles/ns/r", Expect::Absent, Some(ROLE)).await;
         let rbac = Arc::new(Rbac::default());
-        let loaded = rbac.load(storage.as_ref()).await.unwrap();
+        let loaded = follow::load(rbac.as_ref(), storage.as_ref()).await.unwrap();
         let (drainer, drain) = apiwright_chain::drain();
-        let following = tokio::spawn(Arc::clone(&rbac).follow(Arc::clone(&storage), loaded, drain));
+        let following = tokio::spawn(follow::follow(Arc::clone(&rbac), Arc::clone(&storage), loaded, drain));
         until(&rbac, false).await;
         let binding =
             commit(storage.as_ref(), "/registry/rolebindings/ns/b", Expect::Absent, Some(BINDING)).await;
@@ -217,10 +152,10 @@ mod tests {
     async fn reading_anew_forgets_what_is_gone() {
         let storage: Arc<dyn Storage> = Arc::new(Embedded::memory(Options::default()));
         let rbac = Rbac::default();
-        rbac.apply(Kind::Role, "ns/r", Some(ROLE.as_bytes()));
-        rbac.apply(Kind::RoleBinding, "ns/b", Some(BINDING.as_bytes()));
+        rbac.set(Kind::Role, "ns/r", Some(ROLE.as_bytes()));
+        rbac.set(Kind::RoleBinding, "ns/b", Some(BINDING.as_bytes()));
         until(&rbac, true).await;
-        rbac.load(storage.as_ref()).await.unwrap();
+        follow::load(&rbac, storage.as_ref()).await.unwrap();
         until(&rbac, false).await;
     }
 }

@@ -193,7 +193,7 @@ impl Asking<'_> {
     async fn ask(&self, what: &RequestInfo) -> Result<(), Status> {
         match self.authorizer.authorize(self.caller, what).await {
             Decision::Allow(_) => Ok(()),
-            Decision::Deny(why) | Decision::NoOpinion(why) => Err(forbidden(self.caller, what, &why)),
+            refused => Err(forbidden(self.caller, what, refused.reason())),
         }
     }
 }
