@@ -41,6 +41,70 @@ fn equals_the_recorded_documents() {
     );
 }
 
+#[test]
+fn parameters_are_described() {
+    let openapi = OpenApi::new(types(catalogue()));
+    for version in catalogue().groups.iter().flat_map(|group| group.versions.iter()) {
+        openapi.set(&version.group, &version.name, version.shared());
+    }
+    let (swagger, _) = decode(&openapi.swagger().json).expect("JSON");
+    let mut silent = Vec::new();
+    described(&swagger, "", &mut silent);
+    assert!(silent.is_empty(), "{silent:?}");
+    let pod = "/api/v1/namespaces/{namespace}/pods/{name}";
+    let table = [
+        (pod, "get", "name", "name of the Pod"),
+        (&format!("{pod}/eviction"), "post", "name", "name of the Eviction"),
+        (&format!("{pod}/exec"), "post", "name", "name of the PodExecOptions"),
+        (
+            &format!("{pod}/exec"),
+            "post",
+            "stdout",
+            "Redirect the standard output stream of the pod for this call.",
+        ),
+        (&format!("{pod}/log"), "get", "name", "name of the Pod"),
+        (&format!("{pod}/log"), "get", "follow", "Follow the log stream of the pod. Defaults to false."),
+        (&format!("{pod}/proxy/{{path}}"), "get", "path", "path to the resource"),
+        (
+            "/apis/apps/v1/deployments",
+            "get",
+            "watch",
+            "Watch for changes to the described resources and return them as a stream of add, update, and remove notifications. Specify resourceVersion.",
+        ),
+    ];
+    for (path, method, name, doc) in table {
+        let item = swagger.at(&["paths", path]).expect(path);
+        let own = item.at(&[method, "parameters"]).and_then(Value::as_array).into_iter().flatten();
+        let shared = item.get("parameters").and_then(Value::as_array).into_iter().flatten();
+        let entry = shared.chain(own).map(|one| match one.text_at(&["$ref"]).rsplit('/').next() {
+            Some(known) if !known.is_empty() => swagger.at(&["parameters", known]).expect(known),
+            _ => one,
+        });
+        let found = entry.clone().find(|one| one.text_at(&["name"]) == name).expect(name);
+        assert_eq!(found.text_at(&["description"]), doc, "{path} {name}");
+    }
+}
+
+/// Where parameters have no description.
+fn described(value: &Value, at: &str, silent: &mut Vec<String>) {
+    match value {
+        Value::Object(object) => {
+            let place = object.get("in").and_then(Value::as_str);
+            if matches!(place, Some("path" | "query")) && value.text_at(&["description"]).is_empty() {
+                silent.push(at.to_owned());
+            }
+            object.iter().for_each(|(key, value)| described(value, &format!("{at}/{key}"), silent));
+        }
+        Value::Array(items) => {
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(index, item)| described(item, &format!("{at}/{index}"), silent));
+        }
+        _ => {}
+    }
+}
+
 /// The recorded documents, where they are at hand.
 fn facts() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/facts/openapi-v3");

@@ -7,7 +7,7 @@ use apiwright_registry::Resource;
 use apiwright_registry::resource::Verb;
 use apiwright_registry::typed::Types;
 
-use crate::custom;
+use crate::custom::{self, CONVENTIONS};
 use crate::operations::{gvk, identifiers, paths, responses, root, text_responses, title};
 use crate::schemas::{Schemas, plain, reference};
 use crate::source::{Published, Resources, Subject};
@@ -92,7 +92,9 @@ fn version_paths(
     let is_custom = resources.iter().any(|one| one.schema.is_some());
     for Published { resource, schema } in resources {
         match schema {
-            Some(written) => schemas.put(&resource.schema.name, custom::schema(written, types)),
+            Some(written) => {
+                schemas.put(&resource.schema.name, custom::schema(written, &resource.selectable, types));
+            }
             None => schemas.add(&resource.schema),
         }
         let kind = gvk(&resource.group, &resource.version, &resource.kind);
@@ -109,7 +111,7 @@ fn version_paths(
                 schemas.mark_kinds(&name, vec![gvk(&of.group, &of.version, &of.kind)]);
             }
         }
-        all.extend(paths(resource, &title));
+        all.extend(paths(resource, &title, types));
     }
     for shared in ["Status", "DeleteOptions", "WatchEvent"] {
         let name = format!("{META}.{shared}");
@@ -130,6 +132,7 @@ fn version_paths(
             }
         }
         all.sort_by(|a, b| a.0.cmp(&b.0));
+        schemas.keep_used(&all.iter().map(|(_, item)| item).collect::<Vec<_>>());
         return all.into_iter().map(|(path, item)| (apiwright_json::Str::from(path), item)).collect();
     }
     let (id, tag) = identifiers(&title, version);
@@ -175,7 +178,7 @@ fn custom_list(resource: &Resource, types: &Types) -> Value {
     };
     let metadata = Object::from_iter([("allOf", vec![reference(&format!("{META}.ListMeta"))])]);
     let mut items = Object::new();
-    items.push("description", format!("List of {}.", &*resource.plural));
+    items.push("description", format!("List of {}. More info: {CONVENTIONS}", &*resource.plural));
     items.push("type", "array");
     items.push("items", reference(&resource.schema.name));
     let mut properties = Object::new();
@@ -188,6 +191,7 @@ fn custom_list(resource: &Resource, types: &Types) -> Value {
     schema.push("type", "object");
     schema.push("required", vec![Value::from("items")]);
     schema.push("properties", properties);
+    custom::push_selectable(&mut schema, &resource.selectable);
     schema.into()
 }
 

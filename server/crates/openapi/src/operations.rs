@@ -2,14 +2,17 @@
 
 use apiwright_json::{Object, Value};
 use apiwright_registry::resource::{Subresource, Verb};
+use apiwright_registry::typed::Types;
 use apiwright_registry::{Resource, Scope};
 
-use crate::parameters::{self, DELETE, DELETE_COLLECTION, LIST, PATCH, WRITE};
+use crate::parameters::{self, Parameter};
 use crate::schemas::reference;
 
 const STATUS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Status";
 const DELETE_OPTIONS: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
 const PATCH_BODY: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.Patch";
+/// What the query of a log may hold, which its own kind does not say.
+const LOG_OPTIONS: &str = "io.k8s.api.core.v1.PodLogOptions";
 const FORMS: &[&str] = &["application/json", "application/vnd.kubernetes.protobuf", "application/yaml"];
 const CUSTOM_FORMS: &[&str] = &["application/json", "application/yaml"];
 const STREAMS: &[&str] =
@@ -24,12 +27,13 @@ const PATCHES: &[&str] = &[
 /// An operation before its parameters are shared out between it and its path.
 struct Operation {
     method: &'static str,
-    parameters: Vec<&'static str>,
+    parameters: Vec<Parameter>,
     body: Object,
 }
 
-/// The names by which a resource's definitions go.
-struct Names {
+/// The names by which a resource's definitions go, and the types that they name.
+struct Names<'a> {
+    types: &'a Types,
     /// `AppsV1`.
     id: String,
     /// `apps_v1`.
@@ -44,7 +48,7 @@ struct Names {
     is_custom: bool,
 }
 
-impl Names {
+impl Names<'_> {
     /// What objects are answered in.
     fn forms(&self) -> &'static [&'static str] {
         if self.is_custom { CUSTOM_FORMS } else { FORMS }
@@ -62,8 +66,8 @@ impl Names {
 }
 
 /// The paths of a resource: (path, path item).
-pub fn paths(resource: &Resource, title: &str) -> Vec<(String, Value)> {
-    let names = names(resource, title);
+pub fn paths(resource: &Resource, title: &str, types: &Types) -> Vec<(String, Value)> {
+    let names = names(resource, title, types);
     let root = root(&resource.group, &resource.version);
     let namespaced = resource.scope == Scope::Namespaced;
     let scope = if namespaced { "Namespaced" } else { "" };
@@ -72,48 +76,42 @@ pub fn paths(resource: &Resource, title: &str) -> Vec<(String, Value)> {
     let object = format!("{collection}/{{name}}");
     let mut out = Vec::new();
 
-    push(&mut out, resource, format!("{root}{collection}"), collection_operations(resource, &names, scope));
-    push(&mut out, resource, format!("{root}{object}"), object_operations(resource, &names, scope));
+    push(&mut out, format!("{root}{collection}"), collection_operations(resource, &names, scope));
+    push(&mut out, format!("{root}{object}"), object_operations(resource, &names, scope));
     for subresource in resource.subresources.iter() {
         let path = format!("{root}{object}/{}", &*subresource.name);
-        push(
-            &mut out,
-            resource,
-            path.clone(),
-            subresource_operations(resource, subresource, &names, scope, ""),
-        );
+        push(&mut out, path.clone(), subresource_operations(resource, subresource, &names, scope, ""));
         if &*subresource.name == "proxy" {
             let below = subresource_operations(resource, subresource, &names, scope, "WithPath");
-            push(&mut out, resource, format!("{path}/{{path}}"), below);
+            push(&mut out, format!("{path}/{{path}}"), below);
         }
     }
     let kind = &*resource.kind;
+    let everywhere = [Parameter::pretty()];
     if namespaced && resource.allows(Verb::List) {
         let id = format!("list{}{kind}ForAllNamespaces", names.id);
-        let all = vec![list_operation(resource, &names, "list", &id, &["pretty"])];
-        push(&mut out, resource, format!("{root}/{}", &*resource.plural), all);
+        let all = vec![list_operation(resource, &names, "list", &id, &everywhere)];
+        push(&mut out, format!("{root}/{}", &*resource.plural), all);
     }
     if resource.allows(Verb::Watch) && !resource.is_custom() {
-        let spaces: &[&str] = if namespaced { &["namespace", "pretty"] } else { &["pretty"] };
         let id = format!("watch{}{scope}{kind}List", names.id);
-        let one = vec![list_operation(resource, &names, "watchlist", &id, spaces)];
-        push(&mut out, resource, format!("{root}/watch{collection}"), one);
-        let named: &[&str] = if namespaced { &["name", "namespace", "pretty"] } else { &["name", "pretty"] };
+        let one = vec![list_operation(resource, &names, "watchlist", &id, &place(None, scope))];
+        push(&mut out, format!("{root}/watch{collection}"), one);
         let id = format!("watch{}{scope}{kind}", names.id);
-        let one = vec![list_operation(resource, &names, "watch", &id, named)];
-        push(&mut out, resource, format!("{root}/watch{object}"), one);
+        let one = vec![list_operation(resource, &names, "watch", &id, &place(Some(kind), scope))];
+        push(&mut out, format!("{root}/watch{object}"), one);
         if namespaced {
             let id = format!("watch{}{kind}ListForAllNamespaces", names.id);
-            let one = vec![list_operation(resource, &names, "watchlist", &id, &["pretty"])];
-            push(&mut out, resource, format!("{root}/watch/{}", &*resource.plural), one);
+            let one = vec![list_operation(resource, &names, "watchlist", &id, &everywhere)];
+            push(&mut out, format!("{root}/watch/{}", &*resource.plural), one);
         }
     }
     out
 }
 
-fn collection_operations(resource: &Resource, names: &Names, scope: &str) -> Vec<Operation> {
+fn collection_operations(resource: &Resource, names: &Names<'_>, scope: &str) -> Vec<Operation> {
     let kind = &*resource.kind;
-    let place: &[&'static str] = if scope.is_empty() { &["pretty"] } else { &["namespace", "pretty"] };
+    let place = &place(None, scope);
     let mut operations = Vec::new();
     if resource.allows(Verb::List) {
         let id = format!("list{}{scope}{kind}", names.id);
@@ -132,27 +130,29 @@ fn collection_operations(resource: &Resource, names: &Names, scope: &str) -> Vec
                 &names.object,
             ),
         );
-        operations.push(Operation { method: "post", parameters: [place, WRITE].concat(), body });
+        operations.push(Operation {
+            method: "post",
+            parameters: with(place, parameters::write(names.types)),
+            body,
+        });
     }
     if resource.allows(Verb::DeleteCollection) {
         let id = format!("delete{}Collection{scope}{kind}", names.id);
         let mut body =
             operation(names, &format!("delete collection of {kind}"), &id, "deletecollection", &names.gvk);
-        body.push("requestBody", request_body(names.bodies(), DELETE_OPTIONS, false));
+        if !names.is_custom {
+            body.push("requestBody", request_body(names.bodies(), DELETE_OPTIONS, false));
+        }
         body.push("responses", responses(&[("200", "OK")], names.forms(), STATUS));
-        operations.push(Operation {
-            method: "delete",
-            parameters: [place, DELETE_COLLECTION].concat(),
-            body,
-        });
+        let own = if names.is_custom { parameters::list } else { parameters::delete_collection };
+        operations.push(Operation { method: "delete", parameters: with(place, own(names.types)), body });
     }
     operations
 }
 
-fn object_operations(resource: &Resource, names: &Names, scope: &str) -> Vec<Operation> {
+fn object_operations(resource: &Resource, names: &Names<'_>, scope: &str) -> Vec<Operation> {
     let kind = &*resource.kind;
-    let place: &[&'static str] =
-        if scope.is_empty() { &["name", "pretty"] } else { &["name", "namespace", "pretty"] };
+    let place = &place(Some(kind), scope);
     let mut operations = Vec::new();
     for verb in resource.verbs.iter() {
         let id = |word: &str| format!("{word}{}{scope}{kind}", names.id);
@@ -193,7 +193,8 @@ fn object_operations(resource: &Resource, names: &Names, scope: &str) -> Vec<Ope
                     "responses",
                     responses(&[("200", "OK"), ("202", "Accepted")], names.forms(), answer),
                 );
-                operations.push(Operation { method: "delete", parameters: [place, DELETE].concat(), body });
+                let parameters = with(place, parameters::delete(names.types));
+                operations.push(Operation { method: "delete", parameters, body });
             }
             Verb::Create | Verb::DeleteCollection | Verb::List | Verb::Watch => {}
         }
@@ -204,19 +205,23 @@ fn object_operations(resource: &Resource, names: &Names, scope: &str) -> Vec<Ope
 fn subresource_operations(
     resource: &Resource,
     subresource: &Subresource,
-    names: &Names,
+    names: &Names<'_>,
     scope: &str,
     suffix: &str,
 ) -> Vec<Operation> {
     let kind = &*resource.kind;
     let name = capital(&subresource.name);
     let of = &subresource.kind;
-    let gvk = gvk(&of.group, &of.version, &of.kind);
+    // Of a custom resource all is said to be of its own kind.
+    let (about_kind, gvk) = if names.is_custom {
+        (kind, names.gvk.clone())
+    } else {
+        (&*of.kind, gvk(&of.group, &of.version, &of.kind))
+    };
     if of.kind.ends_with("Options") {
         return connect_operations(resource, subresource, names, scope, suffix, &gvk);
     }
-    let place: &[&'static str] =
-        if scope.is_empty() { &["name", "pretty"] } else { &["name", "namespace", "pretty"] };
+    let place = &place(Some(about_kind), scope);
     let object = definition(&of.group, &of.version, &of.kind, names, resource);
     let id = |word: &str| format!("{word}{}{scope}{kind}{name}", names.id);
     let about = &*subresource.name;
@@ -240,18 +245,8 @@ fn subresource_operations(
                         "text/plain",
                     ]),
                 );
-                let own = [
-                    "container",
-                    "follow",
-                    "insecureSkipTLSVerifyBackend",
-                    "limitBytes",
-                    "previous",
-                    "sinceSeconds",
-                    "stream",
-                    "tailLines",
-                    "timestamps",
-                ];
-                operations.push(Operation { method: "get", parameters: [place, &own].concat(), body });
+                let own = parameters::options(names.types, LOG_OPTIONS);
+                operations.push(Operation { method: "get", parameters: with(place, own), body });
             }
             Verb::Get => operations.push(read(
                 names,
@@ -289,7 +284,11 @@ fn subresource_operations(
                         &object,
                     ),
                 );
-                operations.push(Operation { method: "post", parameters: [place, WRITE].concat(), body });
+                operations.push(Operation {
+                    method: "post",
+                    parameters: with(place, parameters::write(names.types)),
+                    body,
+                });
             }
             Verb::Delete | Verb::DeleteCollection | Verb::List | Verb::Watch => {}
         }
@@ -301,23 +300,22 @@ fn subresource_operations(
 fn connect_operations(
     resource: &Resource,
     subresource: &Subresource,
-    names: &Names,
+    names: &Names<'_>,
     scope: &str,
     suffix: &str,
     gvk: &Value,
 ) -> Vec<Operation> {
     let name = &*subresource.name;
-    let mut parameters: Vec<&'static str> =
-        if scope.is_empty() { vec!["name"] } else { vec!["name", "namespace"] };
-    parameters.extend(match name {
-        "exec" => &["command", "container", "stderr", "stdin", "stdout", "tty"][..],
-        "attach" => &["container", "stderr", "stdin", "stdout", "tty"],
-        "portforward" => &["ports"],
-        _ => &["path"],
-    });
-    if !suffix.is_empty() {
-        parameters.push("{path}");
+    let of = &subresource.kind;
+    let mut parameters = vec![Parameter::name(&of.kind)];
+    if !scope.is_empty() {
+        parameters.push(Parameter::namespace());
     }
+    if !suffix.is_empty() {
+        parameters.push(Parameter::path());
+    }
+    let own = definition(&of.group, &of.version, &of.kind, names, resource);
+    parameters.extend(parameters::options(names.types, &own));
     let methods: &[&'static str] = if name == "proxy" {
         &["delete", "get", "head", "options", "patch", "post", "put"]
     } else {
@@ -339,10 +337,10 @@ fn connect_operations(
 
 fn list_operation(
     resource: &Resource,
-    names: &Names,
+    names: &Names<'_>,
     action: &str,
     id: &str,
-    place: &[&'static str],
+    place: &[Parameter],
 ) -> Operation {
     let kind = &*resource.kind;
     let doc = match action {
@@ -362,18 +360,19 @@ fn list_operation(
     let answer =
         if action == "list" { &names.list } else { "io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent" };
     body.push("responses", responses(&[("200", "OK")], &forms, answer));
-    Operation { method: "get", parameters: [place, LIST].concat(), body }
+    Operation { method: "get", parameters: with(place, parameters::list(names.types)), body }
 }
 
-fn read(names: &Names, place: &[&'static str], doc: &str, id: &str, object: &str, gvk: &Value) -> Operation {
+fn read(names: &Names<'_>, place: &[Parameter], doc: &str, id: &str, object: &str, gvk: &Value) -> Operation {
     let mut body = operation(names, doc, id, "get", gvk);
     body.push("responses", responses(&[("200", "OK")], names.forms(), object));
-    Operation { method: "get", parameters: place.to_vec(), body }
+    let own = if names.is_custom { parameters::get(names.types) } else { Vec::new() };
+    Operation { method: "get", parameters: with(place, own), body }
 }
 
 fn replace(
-    names: &Names,
-    place: &[&'static str],
+    names: &Names<'_>,
+    place: &[Parameter],
     doc: &str,
     id: &str,
     object: &str,
@@ -382,18 +381,25 @@ fn replace(
     let mut body = operation(names, doc, id, "put", gvk);
     body.push("requestBody", request_body(names.bodies(), object, true));
     body.push("responses", responses(&[("200", "OK"), ("201", "Created")], names.forms(), object));
-    Operation { method: "put", parameters: [place, WRITE].concat(), body }
+    Operation { method: "put", parameters: with(place, parameters::write(names.types)), body }
 }
 
-fn patch(names: &Names, place: &[&'static str], doc: &str, id: &str, object: &str, gvk: &Value) -> Operation {
+fn patch(
+    names: &Names<'_>,
+    place: &[Parameter],
+    doc: &str,
+    id: &str,
+    object: &str,
+    gvk: &Value,
+) -> Operation {
     let mut body = operation(names, doc, id, "patch", gvk);
     body.push("requestBody", request_body(names.patches(), PATCH_BODY, true));
     let codes: &[_] = if names.is_custom { &[("200", "OK")] } else { &[("200", "OK"), ("201", "Created")] };
     body.push("responses", responses(codes, names.forms(), object));
-    Operation { method: "patch", parameters: [place, PATCH].concat(), body }
+    Operation { method: "patch", parameters: with(place, parameters::patch(names.types)), body }
 }
 
-fn operation(names: &Names, doc: &str, id: &str, action: &str, gvk: &Value) -> Object {
+fn operation(names: &Names<'_>, doc: &str, id: &str, action: &str, gvk: &Value) -> Object {
     let mut body = Object::new();
     body.push("tags", vec![Value::from(names.tag.as_str())]);
     body.push("description", doc);
@@ -438,29 +444,42 @@ fn content(forms: &[&str], schema: &Value) -> Object {
     forms.iter().map(|form| (*form, Object::from_iter([("schema", schema.clone())]))).collect()
 }
 
+/// Where a collection or, of this kind, an object is, and how its answer is to look.
+fn place(kind: Option<&str>, scope: &str) -> Vec<Parameter> {
+    let namespace = (!scope.is_empty()).then(Parameter::namespace);
+    kind.map(Parameter::name).into_iter().chain(namespace).chain([Parameter::pretty()]).collect()
+}
+
+fn with(place: &[Parameter], own: Vec<Parameter>) -> Vec<Parameter> {
+    place.iter().cloned().chain(own).collect()
+}
+
 /// Adds a path item, the parameters that all operations have in common hoisted to the path.
-fn push(out: &mut Vec<(String, Value)>, resource: &Resource, path: String, operations: Vec<Operation>) {
+fn push(out: &mut Vec<(String, Value)>, path: String, operations: Vec<Operation>) {
     let Some(first) = operations.first() else { return };
-    let mut common: Vec<&str> = first.parameters.clone();
-    common.retain(|name| operations.iter().all(|one| one.parameters.contains(name)));
-    common.sort_by_key(|name| (name.trim_matches(['{', '}']), !name.starts_with('{')));
-    let kind = &*resource.kind;
+    let has = |all: &[Parameter], this: &Parameter| all.iter().any(|one| one.is_same(this));
+    let mut common = first.parameters.clone();
+    common.retain(|this| operations.iter().all(|one| has(&one.parameters, this)));
     let mut item = Object::new();
     for mut operation in operations {
-        operation.parameters.retain(|name| !common.contains(name));
-        operation.parameters.sort_unstable();
+        operation.parameters.retain(|this| !has(&common, this));
         if !operation.parameters.is_empty() {
-            operation.body.push("parameters", parameters::list(&operation.parameters, kind));
+            operation.body.push("parameters", entries(operation.parameters));
         }
         item.push(operation.method, operation.body);
     }
     if !common.is_empty() {
-        item.push("parameters", parameters::list(&common, kind));
+        item.push("parameters", entries(common));
     }
     out.push((path, item.into()));
 }
 
-fn names(resource: &Resource, title: &str) -> Names {
+fn entries(mut parameters: Vec<Parameter>) -> Vec<Value> {
+    parameters.sort_by(|a, b| a.order().cmp(&b.order()));
+    parameters.iter().map(Parameter::entry).collect()
+}
+
+fn names<'a>(resource: &Resource, title: &str, types: &'a Types) -> Names<'a> {
     let object = resource.schema.name.to_string();
     let list = match object.strip_suffix(&*resource.kind) {
         Some(package) => format!("{package}{}", &*resource.list_kind),
@@ -468,7 +487,7 @@ fn names(resource: &Resource, title: &str) -> Names {
     };
     let (id, tag) = identifiers(title, &resource.version);
     let gvk = gvk(&resource.group, &resource.version, &resource.kind);
-    Names { id, tag, object, list, gvk, is_custom: resource.is_custom() }
+    Names { types, id, tag, object, list, gvk, is_custom: resource.is_custom() }
 }
 
 /// `AppsV1` and `apps_v1`, from the group's title (see [`title`]) and version.
@@ -493,7 +512,7 @@ pub fn root(group: &str, version: &str) -> String {
     if group.is_empty() { format!("/api/{version}") } else { format!("/apis/{group}/{version}") }
 }
 
-fn definition(group: &str, version: &str, kind: &str, names: &Names, resource: &Resource) -> String {
+fn definition(group: &str, version: &str, kind: &str, names: &Names<'_>, resource: &Resource) -> String {
     if group == &*resource.group && version == &*resource.version && kind == &*resource.kind {
         return names.object.clone();
     }
@@ -514,7 +533,11 @@ fn capital(word: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
+/// `create a Pod`; kinds that look like many things have no article.
 fn article(verb: &str, kind: &str) -> String {
-    let vowel = kind.starts_with(['A', 'E', 'I', 'O', 'U']);
+    if kind.ends_with('s') && !kind.ends_with("ss") {
+        return format!("{verb} {kind}");
+    }
+    let vowel = kind.starts_with(['A', 'E', 'I', 'O', 'U', 'a', 'e', 'i', 'o', 'u']);
     format!("{verb} {} {kind}", if vowel { "an" } else { "a" })
 }

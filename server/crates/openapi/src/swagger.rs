@@ -26,7 +26,13 @@ const FORMS: [&str; 12] = [
     "application/apply-patch+cbor",
     "*/*",
 ];
+const CUSTOM_FORMS: [&str; 2] = ["application/json", "application/yaml"];
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];
+const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
+const EMBEDDED: &str = "x-kubernetes-embedded-resource";
+const IDENTITY: [&str; 3] = ["apiVersion", "kind", "metadata"];
+/// What is said of a kind that takes anything.
+const SAID_OF_ANY: [&str; 2] = ["x-kubernetes-group-version-kind", "x-kubernetes-selectable-fields"];
 /// What says which kinds of bodies are alike in all groups.
 const GENERIC_BODY: &str = "#/definitions/io.k8s.apimachinery";
 
@@ -94,7 +100,7 @@ impl Swagger {
     fn define(&mut self, name: &str, schema: &Value) {
         const KINDS: &str = "x-kubernetes-group-version-kind";
         let Some(known) = self.definitions.get_mut(name) else {
-            self.definitions.insert(name.to_owned(), v2_schema(schema));
+            self.definitions.insert(name.to_owned(), v2_definition(schema));
             return;
         };
         let new = schema.get(KINDS).and_then(Value::as_array).into_iter().flatten();
@@ -135,6 +141,8 @@ impl Swagger {
         let consumed = match (body, operation.text_at(&["x-kubernetes-action"])) {
             (Some(body), _) => forms(body.get("content")),
             (None, "") => produced.clone(),
+            // Custom resources are read in the forms in which they are answered.
+            (None, _) if produced == CUSTOM_FORMS.map(Value::from) => produced.clone(),
             (None, _) => vec!["*/*".into()],
         };
         out.push("consumes", consumed);
@@ -247,10 +255,22 @@ fn v2_answer(answer: &Value) -> Value {
     out.into()
 }
 
+/// A definition in the words of v2. Of a kind that takes anything nothing is said, or clients would refuse the rest.
+fn v2_definition(schema: &Value) -> Value {
+    match schema.as_object() {
+        Some(schema) if is_true(schema, PRESERVE) => {
+            let said = schema.iter().filter(|(name, _)| SAID_OF_ANY.contains(&name.as_str()));
+            let mut out = Object::from_iter([("type", "object")]);
+            said.for_each(|(name, value)| out.push(name.clone(), value.clone()));
+            out.into()
+        }
+        _ => v2_schema(schema),
+    }
+}
+
 /// A schema in the words of v2. Where v2 cannot say what a value is, it says nothing of its type.
 fn v2_schema(schema: &Value) -> Value {
     let Some(schema) = schema.as_object() else { return schema.clone() };
-    let is_true = |word: &str| schema.get(word).and_then(Value::as_bool) == Some(true);
     let mut out = Object::new();
     if let Some(reference) = reference(schema) {
         if let Some(description) = schema.get("description") {
@@ -262,30 +282,60 @@ fn v2_schema(schema: &Value) -> Value {
         }
         return out.into();
     }
-    let is_open = is_true("nullable")
-        || is_true("x-kubernetes-preserve-unknown-fields")
-        || is_true("x-kubernetes-int-or-string");
+    let is_nullable = is_true(schema, "nullable");
+    let preserves = is_true(schema, PRESERVE);
+    let is_embedded = is_true(schema, EMBEDDED);
+    let is_open = is_nullable || preserves;
     for (name, value) in schema.iter() {
         match name.as_str() {
             "default" | "nullable" | "oneOf" | "anyOf" | "allOf" | "not" => {}
-            "type" | "items" | "properties" | "required" | "additionalProperties" | "format" if is_open => {}
+            "type" if is_nullable || (preserves && matches!(value.as_str(), Some("object" | "array"))) => {}
+            "items" if is_open => {}
             "items" => out.push("items", v2_schema(value)),
             "additionalProperties" if value.is_null() => {}
             "additionalProperties" => out.push(name.clone(), v2_schema(value)),
+            "properties" if preserves || (is_nullable && !is_embedded) => {}
             "properties" => {
                 let members = value.as_object().into_iter().flat_map(Object::iter);
+                let members = members.filter(|(name, _)| !is_nullable || IDENTITY.contains(&name.as_str()));
                 let properties: Object =
                     members.map(|(name, value)| (name.clone(), v2_schema(value))).collect();
                 out.push("properties", properties);
+            }
+            "required" => {
+                let required = v2_required(schema, value, preserves && is_embedded);
+                if !required.is_empty() {
+                    out.push("required", required);
+                }
             }
             _ => out.push(name.clone(), value.clone()),
         }
     }
     // Numbers that may be texts are texts for v2.
-    if schema.contains_key("oneOf") && !out.contains_key("type") {
+    if schema.contains_key("oneOf") && !out.contains_key("type") && !is_open {
         out.insert("type", "string");
     }
     out.into()
+}
+
+/// What clients may insist on: nothing that may be null, and not the identity of what takes anything.
+fn v2_required(schema: &Object, required: &Value, takes_anything: bool) -> Vec<Value> {
+    let may_be_null = |schema: Option<&Value>| {
+        schema.and_then(Value::as_object).is_some_and(|schema| is_true(schema, "nullable"))
+    };
+    if may_be_null(schema.get("additionalProperties")) {
+        return Vec::new();
+    }
+    let goes = |name: &Value| {
+        let name = name.as_str().unwrap_or_default();
+        may_be_null(schema.get("properties").and_then(|all| all.get(name)))
+            || (takes_anything && IDENTITY.contains(&name))
+    };
+    required.as_array().into_iter().flatten().filter(|name| !goes(name)).cloned().collect()
+}
+
+fn is_true(schema: &Object, word: &str) -> bool {
+    schema.get(word).and_then(Value::as_bool) == Some(true)
 }
 
 /// What a schema refers to and nothing else.
@@ -319,6 +369,18 @@ mod tests {
                 r#"{"type":"array","items":{"type":"string"}}"#,
             ),
             (r#"{"type":"boolean","nullable":true}"#, "{}"),
+            (
+                r#"{"type":"object","nullable":true,"properties":{"a":{}},"required":["a"],"additionalProperties":{"type":"string"}}"#,
+                r#"{"required":["a"],"additionalProperties":{"type":"string"}}"#,
+            ),
+            (
+                r#"{"type":"object","required":["a","b"],"properties":{"a":{"type":"string","nullable":true},"b":{}}}"#,
+                r#"{"type":"object","required":["b"],"properties":{"a":{},"b":{}}}"#,
+            ),
+            (
+                r#"{"type":"array","items":{},"x-kubernetes-preserve-unknown-fields":true,"maxItems":1}"#,
+                r#"{"x-kubernetes-preserve-unknown-fields":true,"maxItems":1}"#,
+            ),
             (
                 r#"{"anyOf":[{"type":"integer"},{"type":"string"}],"x-kubernetes-int-or-string":true}"#,
                 r#"{"x-kubernetes-int-or-string":true}"#,
