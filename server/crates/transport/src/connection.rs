@@ -1,9 +1,10 @@
 //! One connection: the handshake, the protocol that it agreed on, the requests.
 
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use tokio_rustls::server::TlsStream;
 use tracing::debug;
 
 use crate::activity::{Activity, Answering, Timed, UnderWay};
+use crate::batch::{Turns, batched};
 use crate::limits::Limits;
 use crate::plain;
 use crate::tls::Tls;
@@ -62,9 +64,8 @@ pub(crate) async fn serve<H, F>(
     };
     let peer = Arc::new(peer_of(&stream, remote));
     let activity = Arc::new(Activity::default());
-    let stream = Timed::new(stream, Arc::clone(&activity), Arc::clone(&peer), limits);
     let service = {
-        let peer = Arc::clone(&peer);
+        let (peer, activity) = (Arc::clone(&peer), Arc::clone(&activity));
         service_fn(move |request: http::Request<Incoming>| {
             let under_way = activity.begin();
             let connects = request.method() == Method::CONNECT;
@@ -72,17 +73,19 @@ pub(crate) async fn serve<H, F>(
             async move { Ok::<_, Infallible>(answering(answer.await, under_way, connects)) }
         })
     };
-    let io = TokioIo::new(stream);
     let ended = if peer.is_http2 {
+        let (stream, turns) = batched(stream);
+        let io = TokioIo::new(Timed::new(stream, activity, Arc::clone(&peer), limits));
         let mut connection = pin!(http2(limits).serve_connection(io, service));
         tokio::select! {
-            ended = connection.as_mut() => ended,
+            ended = in_turns(connection.as_mut(), &turns) => ended,
             () = until_close(&peer, &mut begun) => {
                 connection.as_mut().graceful_shutdown();
-                connection.await
+                in_turns(connection, &turns).await
             }
         }
     } else {
+        let io = TokioIo::new(Timed::new(stream, activity, Arc::clone(&peer), limits));
         let mut connection = pin!(http1().serve_connection(io, service).with_upgrades());
         tokio::select! {
             ended = connection.as_mut() => ended,
@@ -116,6 +119,20 @@ fn answering(answer: Response, under_way: UnderWay, connects: bool) -> http::Res
         Some(under_way)
     };
     answer.map(|body| Answering { body, _request: request })
+}
+
+/// Drives a connection, and lets out after each turn what it wrote.
+async fn in_turns<C>(mut connection: Pin<&mut C>, turns: &Turns) -> C::Output
+where
+    C: Future,
+{
+    poll_fn(|context| {
+        let ended = connection.as_mut().poll(context);
+        // A broken connection tells so at its next read or write.
+        let _ = turns.end(context);
+        ended
+    })
+    .await
 }
 
 async fn until_close(peer: &Peer, drain: &mut Drain) {

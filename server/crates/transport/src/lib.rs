@@ -5,6 +5,7 @@
 //! own connection, and a drain ends in bounded time.
 
 mod activity;
+mod batch;
 pub mod certificates;
 mod connection;
 pub mod limits;
