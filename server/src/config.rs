@@ -159,6 +159,16 @@ impl Config {
         SocketAddr::new(ip, bound.port())
     }
 
+    /// The address that workloads on other machines reach this server at; `None` where they cannot.
+    pub fn reachable(&self, bound: IpAddr) -> Option<IpAddr> {
+        let ip = match self.flags.advertise_address {
+            Some(ip) => Some(ip),
+            None if bound.is_unspecified() => outward(bound),
+            None => Some(bound),
+        };
+        ip.filter(|ip| !ip.is_loopback() && !ip.is_unspecified())
+    }
+
     /// Where the administrator's kubeconfig is.
     pub fn kubeconfig(&self) -> PathBuf {
         self.flags.data_dir.join("kubeconfig")
@@ -268,6 +278,17 @@ pub fn local(ip: IpAddr) -> IpAddr {
         IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::from(std::net::Ipv6Addr::LOCALHOST),
         ip => ip,
     }
+}
+
+/// The address of the interface by which this machine reaches others. Nothing is sent: connecting a datagram
+/// socket only chooses a route.
+fn outward(bound: IpAddr) -> Option<IpAddr> {
+    let families = [("0.0.0.0:0", "192.0.2.1:9"), ("[::]:0", "[2001:db8::1]:9")];
+    families.iter().filter(|(local, _)| bound.is_ipv6() || local.starts_with('0')).find_map(|(local, far)| {
+        let socket = std::net::UdpSocket::bind(local).ok()?;
+        socket.connect(far).ok()?;
+        Some(socket.local_addr().ok()?.ip())
+    })
 }
 
 /// Makes the data directory and keeps others out of it.

@@ -75,6 +75,12 @@ pub struct Flags {
     /// The address that others reach this server at; the bind address unless that is all of them.
     #[arg(long, value_name = "IP", help_heading = "Serving")]
     pub advertise_address: Option<IpAddr>,
+    /// Which servers the endpoints of the service kubernetes name: those that renew a lease, or as many as say so.
+    #[arg(long, value_enum, value_name = "TYPE", default_value = "lease", help_heading = "Serving")]
+    pub endpoint_reconciler_type: EndpointReconciler,
+    /// How many servers there are, for --endpoint-reconciler-type=master-count.
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Serving")]
+    pub apiserver_count: usize,
     /// Where certificates and keys are kept that the server makes itself [default: <data-dir>/pki].
     #[arg(long, value_name = "DIR", help_heading = "Serving")]
     pub cert_dir: Option<PathBuf>,
@@ -254,6 +260,15 @@ pub enum AuditLogMode {
     Batch,
     Blocking,
     BlockingStrict,
+}
+
+/// `--endpoint-reconciler-type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[allow(missing_docs)]
+pub enum EndpointReconciler {
+    Lease,
+    MasterCount,
+    None,
 }
 
 /// An engine's name.

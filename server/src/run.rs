@@ -25,7 +25,9 @@ use crate::controllers::page::ControllersPage;
 use crate::controllers::{
     self,
     aggregation::{Desired, Figures, Unavailable},
+    kubernetes_endpoints::{Membership, Rule},
 };
+use crate::flags::EndpointReconciler;
 use crate::flags::values::AuthorizationMode;
 use crate::generated::{BOOTSTRAP, CHAIN, catalogue};
 use crate::issuer::IssuerPages;
@@ -130,7 +132,9 @@ pub async fn run(config: Config) -> Result<(), String> {
         drain.clone(),
         Duration::from_secs(DRAIN_SECONDS_MAX),
     ));
-    tokio::spawn(until_signal(drainer, Arc::clone(&progress), config.flags.shutdown_delay_duration)?);
+    let membership = membership(&config, address, &storage, is_shared);
+    let delay = config.flags.shutdown_delay_duration;
+    tokio::spawn(until_signal(drainer, Arc::clone(&progress), membership.clone(), delay)?);
     let started = webhooks.start(&storage, &drain).await;
     started.map_err(|why| format!("cannot read webhook configurations: {why}"))?;
     let started = policies.start(&storage, Arc::clone(&resources) as _, &drain).await;
@@ -163,6 +167,7 @@ pub async fn run(config: Config) -> Result<(), String> {
         signing_authority: Box::new(move || signer.signing_authority()),
         authorizer: decides,
         placeholders,
+        membership: membership.clone(),
     };
     let running = controllers::start(controllers, drain.clone())?;
     page.set(running.clone());
@@ -185,6 +190,9 @@ pub async fn run(config: Config) -> Result<(), String> {
     }
     progress.finish("kube-apiserver-autoregistration");
     tokio::spawn(reload(Arc::clone(&config), drain));
+    if let Some(membership) = membership {
+        membership.join();
+    }
     announce(&config, address)?;
 
     serving.await.map_err(|error| format!("serving failed: {error}"))?;
@@ -308,11 +316,32 @@ fn announce(config: &Config, address: SocketAddr) -> Result<(), String> {
     Ok(())
 }
 
-/// The first signal begins the drain, after the delay that lets others notice; a second one ends
-/// the process at once.
+/// This server among those that the endpoints of the service `kubernetes` name; `None` where it is to be in none,
+/// or nobody outside this machine could reach it.
+fn membership(
+    config: &Config,
+    address: SocketAddr,
+    storage: &Arc<dyn Storage>,
+    is_shared: bool,
+) -> Option<Arc<Membership>> {
+    let rule = match config.flags.endpoint_reconciler_type {
+        EndpointReconciler::None => return None,
+        EndpointReconciler::Lease => Rule::Lease,
+        EndpointReconciler::MasterCount => Rule::Count(config.flags.apiserver_count),
+    };
+    let Some(ip) = config.reachable(address.ip()) else {
+        info!("only this machine can reach this server: the service kubernetes gets no endpoints");
+        return None;
+    };
+    Some(Arc::new(Membership::new(Arc::clone(storage), (ip, address.port()), rule, is_shared)))
+}
+
+/// The first signal begins the drain, after the delay that lets others notice and the endpoints go; a second one
+/// ends the process at once.
 fn until_signal(
     drainer: Drainer,
     progress: Arc<Progress>,
+    membership: Option<Arc<Membership>>,
     delay: Duration,
 ) -> Result<impl Future<Output = ()> + Send + 'static, String> {
     let listen = |kind| signal(kind).map_err(|error| format!("cannot listen for signals: {error}"));
@@ -325,7 +354,12 @@ fn until_signal(
             next(&mut signals).await;
             std::process::exit(1);
         });
-        tokio::time::sleep(delay).await;
+        let leave = async {
+            if let Some(membership) = membership {
+                membership.leave().await;
+            }
+        };
+        tokio::join!(tokio::time::sleep(delay), leave);
         drainer.begin();
     })
 }

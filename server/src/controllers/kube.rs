@@ -7,6 +7,7 @@ use super::certificates::{Approving, Cleaner, Signing};
 use super::cluster_roles::Aggregation;
 use super::garbage_collector::GarbageCollector;
 use super::identity_leases::IdentityLeases;
+use super::kubernetes_endpoints::KubernetesEndpoints;
 use super::kubernetes_service::KubernetesService;
 use super::namespace::Namespaces;
 use super::node_ttl::NodeTtl;
@@ -17,9 +18,10 @@ use crate::generated::controllers::{
     certificatesigningrequest_approving_controller as approving,
     certificatesigningrequest_cleaner_controller as cleaner,
     certificatesigningrequest_signing_controller as signing, clusterrole_aggregation_controller,
-    garbage_collector_controller, identity_lease_cleanup, kubernetes_service, namespace_controller,
-    persistentvolume_protection_controller as volumes, persistentvolumeclaim_protection_controller as claims,
-    root_ca_certificate_publisher_controller, serviceaccount_controller, ttl_controller,
+    garbage_collector_controller, identity_lease_cleanup, kubernetes_endpoints, kubernetes_service,
+    namespace_controller, persistentvolume_protection_controller as volumes,
+    persistentvolumeclaim_protection_controller as claims, root_ca_certificate_publisher_controller,
+    serviceaccount_controller, ttl_controller,
 };
 
 /// Adds them.
@@ -77,6 +79,7 @@ pub(super) fn add(assembly: &mut Assembly<'_>) -> Result<(), String> {
             }))
         })?;
     }
+    endpoints(assembly)?;
     let pods = assembly.parts.store("", "v1", "pods")?;
     assembly.add(&claims::SPEC, |parts, informers| {
         let claims = parts.store("", "v1", "persistentvolumeclaims")?;
@@ -86,6 +89,28 @@ pub(super) fn add(assembly: &mut Assembly<'_>) -> Result<(), String> {
         Ok(volumes::Reconciler(Volumes { volumes: parts.store("", "v1", "persistentvolumes")? }))
     })?;
     certificates(assembly)
+}
+
+/// Where clients are told who serves.
+fn endpoints(assembly: &mut Assembly<'_>) -> Result<(), String> {
+    let parts = assembly.parts;
+    let (Some(membership), Ok(family)) = (&parts.membership, parts.placeholders.service_range_first.parse())
+    else {
+        return Ok(());
+    };
+    let stores = (
+        parts.stores.get("", "v1", "endpoints"),
+        parts.stores.get("discovery.k8s.io", "v1", "endpointslices"),
+    );
+    let (Some(endpoints), Some(slices)) = stores else { return Ok(()) };
+    let queue = assembly.add(&kubernetes_endpoints::SPEC, |_, _| {
+        let membership = Arc::clone(membership);
+        Ok(kubernetes_endpoints::Reconciler(KubernetesEndpoints { endpoints, slices, membership, family }))
+    })?;
+    if let Some(queue) = queue {
+        membership.feed(queue);
+    }
+    Ok(())
 }
 
 /// Where certificates are requested: who approves, signs and cleans up.

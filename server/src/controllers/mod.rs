@@ -6,6 +6,7 @@ mod cluster_roles;
 mod garbage_collector;
 mod identity_leases;
 mod kube;
+pub mod kubernetes_endpoints;
 mod kubernetes_service;
 mod leadership;
 mod look_up;
@@ -31,6 +32,7 @@ use crate::chain::Stores;
 use crate::generated::CONTROLLERS;
 use aggregation::{Desired, Unavailable};
 use certificates::SigningAuthority;
+use kubernetes_endpoints::Membership;
 
 /// What controllers work with.
 pub struct Parts {
@@ -60,6 +62,8 @@ pub struct Parts {
     pub authorizer: Arc<dyn Authorizer>,
     /// What is known at the start only.
     pub placeholders: Arc<Placeholders>,
+    /// This server among those that serve; `None` where nobody is told.
+    pub membership: Option<Arc<Membership>>,
 }
 
 /// Starts the controllers that are selected.

@@ -104,7 +104,6 @@ const REFUSED: &[Refused] = &[
     boolean("enable-logs-handler", "logs are not served", &["false"]),
     value("encryption-provider-config", NO_ENCRYPTION),
     boolean("encryption-provider-config-automatic-reload", NO_ENCRYPTION, &["false"]),
-    settled("endpoint-reconciler-type", "the endpoints of the kubernetes service are not kept", &["none"]),
     value("etcd-count-metric-poll-period", NO_ETCD_TUNING),
     value("etcd-db-metric-poll-interval", NO_ETCD_TUNING),
     value("etcd-readycheck-timeout", NO_ETCD_TUNING),
