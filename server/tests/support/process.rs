@@ -157,13 +157,18 @@ impl Client {
     }
 
     /// The answer, on its way; an error where the server is gone.
-    pub async fn send(&self, method: Method, path: &str, body: &str) -> hyper::Result<Response<Incoming>> {
+    pub async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: impl AsRef<[u8]>,
+    ) -> hyper::Result<Response<Incoming>> {
         let kind = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
         let mut request = http::Request::builder()
             .method(method)
             .uri(format!("https://127.0.0.1{path}"))
             .header("content-type", kind)
-            .body(Full::new(Bytes::copy_from_slice(body.as_bytes())))
+            .body(Full::new(Bytes::copy_from_slice(body.as_ref())))
             .expect("a request");
         request.headers_mut().extend(self.headers.clone());
         self.sender.clone().send_request(request).await
