@@ -1,7 +1,7 @@
 //! Another protocol on a connection: WebSocket, SPDY. What goes over it is nobody's business here.
 
 use apiwright_chain::{Request, Response};
-use apiwright_remote::{Backend, empty};
+use apiwright_remote::{Backend, Kind, empty};
 use http::{StatusCode, Uri};
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
@@ -22,6 +22,11 @@ pub(crate) async fn proxy(backend: &Backend, address: Uri, mut request: Request)
     *outgoing.uri_mut() = address;
     let answer = match backend.upgrade(outgoing).await {
         Ok(answer) => answer,
+        // It was there and hung up, which is read of the connection instead of an exchange.
+        Err(why) if why.kind == Kind::Exchange && why.to_string() == "EOF" => {
+            return unavailable("unexpected EOF");
+        }
+        Err(why) if why.kind == Kind::Exchange => return unavailable(&why.to_string()),
         Err(why) => return unavailable(&format!("error dialing backend: {why}")),
     };
     let status = answer.status();
