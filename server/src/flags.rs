@@ -4,6 +4,7 @@
 //! configuration's business. Invariant: no flag is ignored. One that kube-apiserver has and we do
 //! not is refused by name, one that nobody has with the nearest that somebody has.
 
+pub mod encryption;
 mod refused;
 pub mod tls;
 pub mod values;
@@ -65,6 +66,10 @@ pub struct Flags {
     /// How long etcd may take to answer a health check, 2s unless said otherwise.
     #[arg(long, value_name = "DURATION", value_parser = values::duration, help_heading = "Storage")]
     pub etcd_healthcheck_timeout: Option<Duration>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub encryption: encryption::EncryptionFlags,
 
     /// The address to listen on.
     #[arg(long, value_name = "IP", default_value = "127.0.0.1", help_heading = "Serving")]

@@ -7,6 +7,7 @@ pub mod chain;
 mod client;
 pub mod config;
 pub mod controllers;
+pub mod encryption;
 pub mod explain;
 pub mod flags;
 pub mod generated;

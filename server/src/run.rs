@@ -27,6 +27,7 @@ use crate::controllers::{
     aggregation::{Desired, Figures, Unavailable},
     kubernetes_endpoints::{Membership, Rule},
 };
+use crate::encryption;
 use crate::flags::EndpointReconciler;
 use crate::flags::values::AuthorizationMode;
 use crate::generated::{BOOTSTRAP, CHAIN, catalogue};
@@ -53,7 +54,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     let listener = Listener::bind(config.address).await.map_err(|error| error.to_string())?;
     let address = listener.address();
     let config = Arc::new(config);
-    let storage::Opened { storage, embedded } = storage::open(&config.flags, &config.lock).await?;
+    let storage::Opened { storage, embedded, encrypted } = storage::open(&config.flags, &config.lock).await?;
     let is_shared = embedded.is_none();
     let (drainer, drain) = drain();
     let progress = Arc::new(Progress::default());
@@ -63,6 +64,14 @@ pub async fn run(config: Config) -> Result<(), String> {
     let metrics = Arc::new(Metrics::default());
     metrics.include(Arc::clone(&views.flows) as _);
     let health = Arc::new(probes::health(CHAIN.probes, &storage, &progress, &drain)?);
+    if let Some(encrypted) = encrypted {
+        encryption::add_check(&health, &encrypted, &config.flags);
+        if config.flags.encryption.encryption_provider_config_automatic_reload {
+            let reloads = Arc::new(encryption::Reloads::default());
+            metrics.include(Arc::clone(&reloads) as _);
+            tokio::spawn(encryption::follow(encrypted, config.flags.clone(), reloads, drain.clone()));
+        }
+    }
 
     let acts = Acts {
         authentication: Arc::clone(&authentication),

@@ -3,10 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use apiwright_encryption::{Encrypted, Transformers};
 use apiwright_storage::Storage;
 use apiwright_storage_embedded::{Embedded, Lock, Options};
 
+use crate::encryption;
 use crate::flags::{Flags, StorageEngine};
+use crate::generated::catalogue;
+
+/// What keys begin with in engines of our own.
+const ROOT: &str = "/registry/";
 
 /// The engine that flags ask for: naming a cluster means etcd.
 ///
@@ -44,8 +50,10 @@ pub fn choose(flags: &Flags) -> Result<StorageEngine, String> {
 pub struct Opened {
     /// Where objects are.
     pub storage: Arc<dyn Storage>,
-    /// The same, where it is our own and makes snapshots.
+    /// Our own engine behind it, which makes snapshots.
     pub embedded: Option<Arc<Embedded>>,
+    /// What seals values on their way to the engine, where they are encrypted.
+    pub encrypted: Option<Arc<Encrypted>>,
 }
 
 /// Opens the engine; `lock` is that of the data directory.
@@ -53,13 +61,29 @@ pub struct Opened {
 /// # Errors
 /// When it cannot be used; the text names what is wrong.
 pub async fn open(flags: &Flags, lock: &Arc<Lock>) -> Result<Opened, String> {
+    let transformers = encryption::transformers(flags).await?;
     let embedded = match choose(flags)? {
         StorageEngine::Memory => Embedded::memory(Options::default()),
         StorageEngine::Embedded => open_embedded(directory(&flags.data_dir), Arc::clone(lock)).await?,
-        StorageEngine::Etcd => return Ok(Opened { storage: etcd::open(flags).await?, embedded: None }),
+        StorageEngine::Etcd => {
+            let (storage, encrypted) = etcd::open(flags, transformers).await?;
+            return Ok(Opened { storage, embedded: None, encrypted });
+        }
     };
     let embedded = Arc::new(embedded);
-    Ok(Opened { storage: Arc::clone(&embedded) as _, embedded: Some(embedded) })
+    let engine: Arc<dyn Storage> = Arc::clone(&embedded) as _;
+    let Some(transformers) = transformers else {
+        return Ok(Opened { storage: engine, embedded: Some(embedded), encrypted: None });
+    };
+    let may_wait = transformers.has_plugins();
+    let encrypted = Arc::new(sealed(engine, transformers, ROOT));
+    let storage = encryption::cached(Arc::clone(&encrypted) as _, may_wait).await?;
+    Ok(Opened { storage, embedded: Some(embedded), encrypted: Some(encrypted) })
+}
+
+/// An engine whose values are sealed; `root` is what its keys begin with.
+fn sealed(engine: Arc<dyn Storage>, transformers: Transformers, root: &str) -> Encrypted {
+    Encrypted::new(engine, transformers, encryption::resource_of(catalogue()), root)
 }
 
 /// Where the embedded engine's files are in a data directory.
@@ -80,10 +104,11 @@ mod etcd {
     use std::sync::Arc;
     use std::time::{Duration, Instant};
 
-    use apiwright_cache::{self as cache, Cached};
+    use apiwright_encryption::{Encrypted, Transformers};
     use apiwright_storage::Storage;
     use apiwright_storage_etcd::{Etcd, Options, Root, Tls};
 
+    use crate::encryption;
     use crate::flags::Flags;
 
     /// Under what all keys are unless `--etcd-prefix` says otherwise.
@@ -93,12 +118,15 @@ mod etcd {
     /// How often the cluster is compacted, unless a flag says otherwise: as kube-apiserver does it.
     const COMPACTION_INTERVAL: Duration = Duration::from_mins(5);
 
-    pub(super) async fn open(flags: &Flags) -> Result<Arc<dyn Storage>, String> {
+    pub(super) async fn open(
+        flags: &Flags,
+        transformers: Option<Transformers>,
+    ) -> Result<(Arc<dyn Storage>, Option<Arc<Encrypted>>), String> {
         let mut options = Options::new(flags.etcd_servers.iter().cloned());
         let prefix = flags.etcd_prefix.as_deref().unwrap_or(PREFIX).trim_matches('/');
         let theirs = format!("/{prefix}/");
         let ours = format!("{PREFIX}/");
-        options.root = (theirs != ours).then_some(Root { ours, theirs });
+        options.root = (theirs != ours).then(|| Root { ours, theirs: theirs.clone() });
         if flags.etcd_servers.iter().any(|server| server.starts_with("https:")) || flags.etcd_cafile.is_some()
         {
             options.tls = Some(tls(flags)?);
@@ -122,11 +150,14 @@ mod etcd {
         if !interval.is_zero() {
             tokio::spawn(engine.compact_every(interval));
         }
-        let cached = Cached::open(Arc::new(engine), cache::Options::default()).await;
-        match cached {
-            Ok(cached) => Ok(Arc::new(cached)),
-            Err(why) => Err(format!("cannot read the etcd cluster {name}: {why}")),
-        }
+        let engine: Arc<dyn Storage> = Arc::new(engine);
+        let may_wait = transformers.as_ref().is_some_and(Transformers::has_plugins);
+        let encrypted = transformers
+            .map(|transformers| Arc::new(super::sealed(Arc::clone(&engine), transformers, &theirs)));
+        let engine = encrypted.clone().map_or(engine, |encrypted| encrypted as _);
+        let cached = encryption::cached(engine, may_wait).await;
+        let cached = cached.map_err(|why| format!("the etcd cluster {name}: {why}"))?;
+        Ok((cached, encrypted))
     }
 
     fn tls(flags: &Flags) -> Result<Tls, String> {
@@ -146,12 +177,16 @@ mod etcd {
 mod etcd {
     use std::sync::Arc;
 
+    use apiwright_encryption::{Encrypted, Transformers};
     use apiwright_storage::Storage;
 
     use crate::flags::Flags;
 
     /// Flags that ask for it have been refused.
-    pub(super) async fn open(_: &Flags) -> Result<Arc<dyn Storage>, String> {
+    pub(super) async fn open(
+        _: &Flags,
+        _: Option<Transformers>,
+    ) -> Result<(Arc<dyn Storage>, Option<Arc<Encrypted>>), String> {
         std::future::ready(Err("this binary was built without etcd".into())).await
     }
 }

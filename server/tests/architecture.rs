@@ -22,6 +22,7 @@ const LAYERS: &[&str] = &[
     "registry",
     "storage-etcd",
     "storage-embedded",
+    "encryption",
     "cache",
     "storage-testing",
     "storage",

@@ -30,7 +30,6 @@ const NO_OIDC: &str = "OpenID Connect tokens are not accepted";
 const NO_TOKEN_WEBHOOK: &str = "tokens are not reviewed by webhooks";
 const NO_AUTHORIZER: &str = "webhooks and policy files do not decide about requests";
 const NO_KUBELET: &str = "kubelets are not called";
-const NO_ENCRYPTION: &str = "what is stored is not encrypted";
 const NO_TRACING: &str = "there is no tracing";
 const NO_PEERS: &str = "replicas do not proxy to each other";
 const NO_LEASES: &str = "servers do not keep identity leases";
@@ -102,8 +101,6 @@ const REFUSED: &[Refused] = &[
     boolean("enable-bootstrap-token-auth", "bootstrap tokens are not accepted", &["false"]),
     boolean("enable-garbage-collector", "use --controllers", &["true"]),
     boolean("enable-logs-handler", "logs are not served", &["false"]),
-    value("encryption-provider-config", NO_ENCRYPTION),
-    boolean("encryption-provider-config-automatic-reload", NO_ENCRYPTION, &["false"]),
     value("etcd-count-metric-poll-period", NO_ETCD_TUNING),
     value("etcd-db-metric-poll-interval", NO_ETCD_TUNING),
     value("etcd-readycheck-timeout", NO_ETCD_TUNING),

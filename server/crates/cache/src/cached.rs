@@ -250,6 +250,10 @@ impl Storage for Cached {
         self.engine.health()
     }
 
+    fn is_stale(&self, entry: &Entry) -> bool {
+        self.engine.is_stale(entry)
+    }
+
     fn keeps_order(&self) -> bool {
         self.engine.keeps_order()
     }

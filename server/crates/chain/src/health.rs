@@ -31,7 +31,8 @@ pub enum Probe {
 }
 
 impl Probe {
-    const ALL: [Self; 3] = [Self::Healthz, Self::Livez, Self::Readyz];
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Healthz, Self::Livez, Self::Readyz];
 
     /// The probe of this name.
     pub fn of(name: &str) -> Option<Self> {

@@ -23,6 +23,7 @@ pub(crate) fn of_storage(error: Error, resource: &GroupResource, operation: &str
             tracing::error!(why, operation, %resource, "storage is corrupt");
             Status::internal("storage is corrupt")
         }
+        Error::Internal(why) => Status::internal(why),
         Error::Refused(why) => Status::unclassified(why),
         Error::Unknown(why) => {
             tracing::warn!(why, operation, %resource, "the outcome of a write is unknown");

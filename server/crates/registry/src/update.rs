@@ -130,12 +130,13 @@ impl Store {
             };
         }
         // Equal trees may differ in the order of their members, which nobody sees.
-        if object == old {
+        let is_stale = self.storage.is_stale(entry);
+        if object == old && !is_stale {
             settle(reservation, Fate::Kept).await;
             return Ok(Round::Unchanged(written(Arc::clone(entry))));
         }
         let value = self.encode(&object)?;
-        if value == entry.value {
+        if value == entry.value && !is_stale {
             settle(reservation, Fate::Kept).await;
             return Ok(Round::Unchanged(written(Arc::clone(entry))));
         }

@@ -36,6 +36,9 @@ pub enum Error {
     /// A layer in between could not make of an object what was asked for, in the words that clients see.
     #[error("{0}")]
     Refused(String),
+    /// A layer in between failed, and trying again is no use.
+    #[error("{0}")]
+    Internal(String),
     /// It is not known whether the write happened.
     #[error("the outcome of the write is unknown: {0}")]
     Unknown(String),

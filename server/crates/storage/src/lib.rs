@@ -234,6 +234,12 @@ pub trait Storage: Send + Sync + 'static {
     /// Whether reads and writes can be served: what the readiness check asks.
     fn health(&self) -> BoxFuture<'_, Result<()>>;
 
+    /// Whether an entry would be stored differently today, so that a write that changes nothing is one all the same.
+    fn is_stale(&self, entry: &Entry) -> bool {
+        let _ = entry;
+        false
+    }
+
     /// Whether writes of one caller that begin one after the other, without waiting, happen in that order.
     fn keeps_order(&self) -> bool {
         false

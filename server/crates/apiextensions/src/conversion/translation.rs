@@ -230,6 +230,10 @@ impl Storage for Translation {
         self.0.engine.health()
     }
 
+    fn is_stale(&self, entry: &Entry) -> bool {
+        self.0.engine.is_stale(entry)
+    }
+
     fn close(&self) -> BoxFuture<'_, Result<()>> {
         self.0.engine.close()
     }
