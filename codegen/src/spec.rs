@@ -1,11 +1,13 @@
 //! What the specs say, word for word, each value with its place. Nothing is resolved yet.
 
 mod controller;
+mod examples;
 
 use crate::diagnostic::{Place, Spanned};
 use crate::parse::yaml::Node;
 
 pub use controller::{Controller, Example, Fact, KeyFrom, Reconciler, Rule as DecisionRule, Watch};
+pub use examples::{Examples, Rejected, Write};
 
 /// All specs.
 #[derive(Debug, Default)]
@@ -283,6 +285,8 @@ pub struct Resource {
     pub selectable: Vec<Selectable>,
     /// What tables show.
     pub columns: Vec<Column>,
+    /// What a server takes and refuses.
+    pub examples: Option<Examples>,
 }
 
 /// `storage:`.

@@ -5,6 +5,7 @@ mod controllers;
 pub(crate) mod decisions;
 mod default_literal;
 mod duplicate_tag;
+mod examples;
 mod hooks;
 pub mod index;
 mod list_keys;
@@ -22,7 +23,7 @@ use crate::spec::Spec;
 /// Reports every fault.
 pub fn check(spec: &Spec, problems: &mut Diagnostics) {
     let index = Index::of(spec);
-    let rules: [fn(&Index<'_>, &mut Diagnostics); 12] = [
+    let rules: [fn(&Index<'_>, &mut Diagnostics); 13] = [
         unknown_type::check,
         unknown_field::check,
         duplicate_tag::check,
@@ -33,6 +34,7 @@ pub fn check(spec: &Spec, problems: &mut Diagnostics) {
         short_names::check,
         storage::check,
         hooks::check,
+        examples::check,
         controllers::check,
         decisions::check,
     ];

@@ -9,7 +9,8 @@ mod types;
 pub use controller::{Controller, Example, Fact, KeyFrom, Outcome, Watch};
 
 pub use resource::{
-    Cell, Column, Conversion, Does, Names, Part, Resource, Selectable, Storage, Strategy, Subresource, Verb,
+    Cell, Column, Conversion, Does, Examples, Names, Part, Rejected, Resource, Selectable, Storage, Strategy,
+    Subresource, Verb, Write,
 };
 pub use types::{Field, KindName, ListKind, Node, Patch, Rule, Shape, Struct, StructRef, Union};
 

@@ -1,7 +1,7 @@
 //! Resources.
 
 use crate::ir::{KindName, StructRef};
-pub use crate::spec::Names;
+pub use crate::spec::{Names, Write};
 
 /// A resource.
 #[derive(Debug)]
@@ -38,6 +38,28 @@ pub struct Resource {
     pub selectable: Vec<Selectable>,
     /// The module and name of its hooks.
     pub hooks: Option<(String, String)>,
+    /// What a server takes and refuses.
+    pub examples: Option<Examples>,
+}
+
+/// What a server takes and refuses.
+#[derive(Debug)]
+pub struct Examples {
+    /// The least that it takes, as JSON.
+    pub minimal: String,
+    /// What it refuses.
+    pub rejected: Vec<Rejected>,
+}
+
+/// What a server refuses.
+#[derive(Debug)]
+pub struct Rejected {
+    /// What is tried.
+    pub write: Write,
+    /// How the object differs from the minimal one: a merge patch, as JSON.
+    pub change: String,
+    /// What the server says.
+    pub message: String,
 }
 
 /// A verb.

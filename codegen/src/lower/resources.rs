@@ -5,12 +5,13 @@ use sha2::{Digest, Sha256};
 use crate::check::index::Home;
 use crate::diagnostic::Spanned;
 use crate::ir::{
-    Cell, Column, Conversion, Does, KindName, Part, Resource, Selectable, Storage, Strategy, StructRef,
-    Subresource, Verb,
+    Cell, Column, Conversion, Does, Examples, KindName, Part, Rejected, Resource, Selectable, Storage,
+    Strategy, StructRef, Subresource, Verb,
 };
+use crate::literal;
 use crate::lower::types::{definition, kind_name};
 use crate::lower::{Context, names};
-use crate::spec::{self, ColumnDoc};
+use crate::spec::{self, ColumnDoc, Holds, TypeName};
 
 impl<'a> Context<'a> {
     /// A resource of a spec.
@@ -41,10 +42,31 @@ impl<'a> Context<'a> {
                 .hooks
                 .as_ref()
                 .map(|hooks| (names::group(&home.group.folder), hooks.value.clone())),
+            examples: resource.examples.as_ref().map(|written| self.examples(home, resource, written)),
             kind,
             verbs,
             subresources,
         }
+    }
+
+    fn examples(
+        &self,
+        home: Home<'a>,
+        resource: &'a spec::Resource,
+        written: &'a spec::Examples,
+    ) -> Examples {
+        let kind = Holds::Named(TypeName { home: None, name: resource.kind.value.clone() });
+        let minimal = literal::json(self.index, home, &kind, &written.minimal).unwrap_or_default();
+        let rejected = written
+            .rejected
+            .iter()
+            .map(|one| Rejected {
+                write: one.write,
+                change: literal::any(&one.change),
+                message: one.message.value.clone(),
+            })
+            .collect();
+        Examples { minimal, rejected }
     }
 
     /// A column of a spec.

@@ -6,6 +6,7 @@
 mod bootstrap;
 mod chain;
 mod controllers;
+mod examples;
 mod group;
 mod names;
 pub(crate) use names::built_in_names;

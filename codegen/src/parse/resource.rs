@@ -1,9 +1,9 @@
 //! `groups/<folder>/<version>/<plural>.yaml`.
 
 use crate::diagnostic::{Diagnostics, Place, Spanned};
-use crate::parse::names;
 use crate::parse::words::{Words, text};
 use crate::parse::yaml::{Node, Tree};
+use crate::parse::{examples, names};
 use crate::spec::{
     Cell, Column, ColumnDoc, Does, FieldName, Names, Resource, Selectable, Storage, Strategy, Subresource,
     TypeName,
@@ -40,6 +40,7 @@ pub(super) fn read(plural: &str, tree: Node, problems: &mut Diagnostics) -> Opti
             let nodes = words.items("columns");
             nodes.into_iter().filter_map(|node| column(node, words.problems())).collect()
         },
+        examples: examples::read(&mut words),
         plural: Spanned::new(plural.into(), file),
         kind,
     };

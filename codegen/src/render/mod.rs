@@ -1,5 +1,5 @@
 //! IR to Rust. One file per artefact: the types and the resources of each version, the catalogue
-//! over them, and the module that holds them together.
+//! over them, the tests that examples are, and the module that holds it together.
 //!
 //! Generated code is data: statics of the tables that the library crates define. Controllers' decisions
 //! are code, so that the compiler proves them complete.
@@ -7,6 +7,7 @@
 mod catalogue;
 mod chain;
 mod controllers;
+mod examples;
 mod format;
 mod modules;
 mod resources;
@@ -21,6 +22,7 @@ pub fn render(ir: &Ir) -> Vec<(String, String)> {
         ("mod.rs".to_owned(), modules::render(ir)),
         ("catalogue.rs".to_owned(), catalogue::render(ir)),
         ("chain.rs".to_owned(), chain::render(ir)),
+        ("examples.rs".to_owned(), examples::render(ir)),
     ];
     for version in ir.groups.iter().flat_map(|group| &group.versions) {
         files.push((format!("types/{}.rs", version.module), types::render(version)));

@@ -46,6 +46,18 @@ impl Api {
         self.call(Method::POST, path, body).await
     }
 
+    /// A merge patch.
+    pub async fn patch(&self, path: &str, body: &str) -> Answer {
+        self.call(Method::PATCH, path, body).await
+    }
+
+    /// What `kubectl get` shows.
+    pub async fn table(&self, path: &str) -> Value {
+        let accept = ("accept", "application/json;as=Table;v=v1;g=meta.k8s.io");
+        let client = self.0.with(&[("authorization", "Bearer admintoken"), accept]);
+        Self(client).get(path).await.object()
+    }
+
     pub async fn delete(&self, path: &str) -> Answer {
         self.call(Method::DELETE, path, "").await
     }

@@ -100,29 +100,7 @@ impl Server {
 
     /// A connection.
     pub async fn client(&self) -> Client {
-        let mut roots = rustls::RootCertStore::empty();
-        let authority = self.home.join(".apiwright/pki/ca.crt");
-        roots.add(CertificateDer::from_pem_file(authority).expect("a certificate")).expect("an authority");
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("versions")
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        config.alpn_protocols = vec![b"h2".to_vec()];
-        let stream = TcpStream::connect(("127.0.0.1", self.port)).await.expect("a connection");
-        let name = ServerName::try_from("127.0.0.1").expect("a name");
-        let stream = tokio_rustls::TlsConnector::from(Arc::new(config))
-            .connect(name, stream)
-            .await
-            .expect("a handshake");
-        let (sender, connection) =
-            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
-                .await
-                .expect("HTTP/2");
-        tokio::spawn(connection);
-        let authorization = [(AUTHORIZATION, HeaderValue::from_static("Bearer admintoken"))];
-        Client { sender, headers: authorization.into_iter().collect() }
+        Client::connect(&self.home.join(".apiwright/pki/ca.crt"), self.port).await
     }
 
     /// The answer to a GET.
@@ -144,6 +122,32 @@ impl Drop for Server {
 }
 
 impl Client {
+    /// A connection to a server on this machine whose certificate this authority signed.
+    pub async fn connect(authority: &Path, port: u16) -> Self {
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_file(authority).expect("a certificate")).expect("an authority");
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let mut config = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        let stream = TcpStream::connect(("127.0.0.1", port)).await.expect("a connection");
+        let name = ServerName::try_from("127.0.0.1").expect("a name");
+        let stream = tokio_rustls::TlsConnector::from(Arc::new(config))
+            .connect(name, stream)
+            .await
+            .expect("a handshake");
+        let (sender, connection) =
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+                .await
+                .expect("HTTP/2");
+        tokio::spawn(connection);
+        let authorization = [(AUTHORIZATION, HeaderValue::from_static("Bearer admintoken"))];
+        Self { sender, headers: authorization.into_iter().collect() }
+    }
+
     /// The same connection, as whomever these headers tell.
     pub fn with(&self, headers: &[(&'static str, &str)]) -> Self {
         let value = |text: &str| HeaderValue::from_str(text).expect("a header's value");
