@@ -65,6 +65,19 @@ pub fn container_name_faults(name: &str, path: &Path, errors: &mut ErrorList) {
     }
 }
 
+/// The faults of the name of something that a quota counts.
+pub fn quota_name_faults(name: &str, path: &Path, errors: &mut ErrorList) {
+    name_faults(name, path, errors);
+    if !name.contains('/') && !is_standard_for_quota(name) {
+        errors.invalid(path.clone(), quoted(name), "must be a standard resource for quota");
+    }
+}
+
+/// Whether a quota knows it without a domain.
+pub fn is_standard_for_quota(name: &str) -> bool {
+    name != "storage" && is_standard(name)
+}
+
 /// The faults of an amount: it is not negative, and whole where only whole ones are counted.
 pub fn amount_faults(name: &str, amount: &Quantity, path: &Path, errors: &mut ErrorList) {
     if amount.sign() < 0 {

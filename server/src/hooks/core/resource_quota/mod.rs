@@ -1,13 +1,38 @@
 //! ResourceQuotas.
 
+mod validate;
+
 use apiwright_json::Value;
+use apiwright_meta::ErrorList;
 use apiwright_registry::Hooks;
+use apiwright_registry::hooks::WriteContext;
 
 /// The hooks of ResourceQuotas.
 #[derive(Debug)]
 pub struct ResourceQuota;
 
 impl Hooks for ResourceQuota {
+    fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
+        validate::spec(object, errors);
+        validate::status(object, errors);
+    }
+
+    fn validate_update(
+        &self,
+        context: WriteContext<'_>,
+        object: &Value,
+        old: &Value,
+        errors: &mut ErrorList,
+    ) {
+        match context.subresource {
+            "status" => validate::status(object, errors),
+            _ => {
+                validate::spec(object, errors);
+                validate::same_scopes(object, old, errors);
+            }
+        }
+    }
+
     fn cell(&self, column: &str, object: &Value) -> Value {
         match column {
             "Request" => usage(object, |resource| !resource.starts_with("limits.")).into(),
