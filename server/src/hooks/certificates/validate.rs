@@ -4,9 +4,10 @@ use apiwright_json::Value;
 use apiwright_meta::field::quoted;
 use apiwright_meta::{ErrorList, Path};
 
-use super::{pem, signer};
+use super::pem;
 use crate::hooks::shared::cells;
 use crate::hooks::shared::faults::Faults;
+use crate::hooks::shared::signer::signer_name;
 
 const LEGACY_SIGNER: &str = "kubernetes.io/legacy-unknown";
 const SECONDS_MIN: i64 = 600;
@@ -89,7 +90,7 @@ fn spec_faults(request: &Value, old: Option<&Value>, errors: &mut ErrorList) {
         let why = "the legacy signerName is not allowed via this API version";
         out.invalid(path.child("signerName"), quoted(LEGACY_SIGNER), why);
     } else {
-        signer::faults(text("signerName"), &path.child("signerName"), &mut out);
+        signer_name(text("signerName"), &path.child("signerName"), &mut out);
     }
     let seconds = request.at(&["spec", "expirationSeconds"]).and_then(Value::as_i64);
     if let Some(seconds) = seconds.filter(|seconds| *seconds < SECONDS_MIN) {
