@@ -13,6 +13,8 @@ pub mod ports;
 pub mod quoting;
 pub mod references;
 pub mod resources;
+pub mod signer;
 pub mod storage;
 pub mod storage_driver;
+pub mod volume_source;
 pub mod webhook_client;

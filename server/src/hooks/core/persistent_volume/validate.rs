@@ -3,11 +3,12 @@
 use apiwright_json::{Object, Value};
 use apiwright_meta::field::{go_value, quoted};
 use apiwright_meta::quantity::Quantity;
-use apiwright_meta::{ErrorList, Path, names};
+use apiwright_meta::{ErrorList, Path, object};
 use apiwright_schema::go::internal;
 
 use crate::generated::catalogue;
-use crate::hooks::shared::{diff, node_selector, storage};
+use crate::hooks::shared::faults::Faults;
+use crate::hooks::shared::{diff, node_selector, storage, volume_source};
 
 const POLICIES: [&str; 3] = ["Delete", "Recycle", "Retain"];
 const VOLUME_MODES: [&str; 2] = ["Block", "Filesystem"];
@@ -68,6 +69,7 @@ const INTERNAL_SOURCES: [(&str, &str); 22] = [
 pub(super) fn volume(object: &Value, errors: &mut ErrorList) {
     let Some(spec) = object.get("spec") else { return };
     let path = Path::new("spec");
+    let errors = &mut Faults::take(errors, &path);
     storage::mode_faults(spec, "", &path, errors);
     capacity(spec, &path.child("capacity"), errors);
     known(spec, "persistentVolumeReclaimPolicy", &POLICIES, &path, errors);
@@ -78,7 +80,7 @@ pub(super) fn volume(object: &Value, errors: &mut ErrorList) {
             None => errors.required(path, "must specify required node constraints"),
         }
     }
-    sources(spec, &path, errors);
+    sources(spec, object::name(object), &path, errors);
     let host_path = spec.at(&["hostPath", "path"]).and_then(Value::as_str);
     if host_path.is_some_and(is_root) && spec.text_at(&["persistentVolumeReclaimPolicy"]) == "Recycle" {
         let path = path.child("persistentVolumeReclaimPolicy");
@@ -86,42 +88,53 @@ pub(super) fn volume(object: &Value, errors: &mut ErrorList) {
     }
     storage::class_faults(spec, "storageClassName", &path, errors);
     known(spec, "volumeMode", &VOLUME_MODES, &path, errors);
-    if let Some(class) = spec.get("volumeAttributesClassName").and_then(Value::as_str) {
-        if class.is_empty() {
-            errors.required(path.child("volumeAttributesClassName"), "an empty string is disallowed");
-        }
-        storage::class_faults(spec, "volumeAttributesClassName", &path, errors);
-        if spec.get("csi").is_none() {
-            errors.required(path.child("csi"), "has to be specified when using volumeAttributesClassName");
-        }
+    attributes_class(spec, &path, errors);
+}
+
+fn attributes_class(spec: &Value, path: &Path, errors: &mut ErrorList) {
+    let Some(class) = spec.get("volumeAttributesClassName").and_then(Value::as_str) else { return };
+    if class.is_empty() {
+        errors.required(path.child("volumeAttributesClassName"), "an empty string is disallowed");
+    }
+    storage::class_faults(spec, "volumeAttributesClassName", path, errors);
+    if spec.get("csi").is_none() {
+        errors.required(path.child("csi"), "has to be specified when using volumeAttributesClassName");
     }
 }
 
 /// The faults of a volume that an attachment brings along: most of it is not the attachment's to say.
 pub fn inline_faults(spec: &Value, path: &Path, errors: &mut ErrorList) {
-    let forbid = |member: &str, errors: &mut ErrorList| {
-        let is_set = match spec.get(member) {
-            Some(Value::String(text)) => !text.is_empty(),
-            Some(value) => !value.is_null(),
-            None => false,
-        };
-        if is_set {
-            errors.forbidden(path.child(member), "may not be specified in the context of inline volumes");
-        }
+    const ONLY_HERE: &str = "may not be specified in the context of inline volumes";
+    let errors = &mut Faults::take(errors, path);
+    let is_set = |member: &str| match spec.get(member) {
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(Value::Object(members)) => member != "capacity" || !members.is_empty(),
+        Some(value) => !value.is_null(),
+        None => false,
     };
-    forbid("claimRef", errors);
-    forbid("capacity", errors);
+    for member in ["claimRef", "capacity"].into_iter().filter(|member| is_set(member)) {
+        errors.forbidden(path.child(member), ONLY_HERE);
+    }
     if spec.get("csi").is_none() {
         errors.required(path.child("csi"), "has to be specified in the context of inline volumes");
     }
     storage::mode_faults(spec, "", path, errors);
-    for member in ["persistentVolumeReclaimPolicy", "nodeAffinity"] {
-        forbid(member, errors);
+    if !matches!(spec.text_at(&["persistentVolumeReclaimPolicy"]), "" | "Retain") {
+        let why = "may only be Retain in the context of inline volumes";
+        errors.forbidden(path.child("persistentVolumeReclaimPolicy"), why);
     }
-    sources(spec, path, errors);
-    for member in ["storageClassName", "volumeMode"] {
-        forbid(member, errors);
+    if is_set("nodeAffinity") {
+        errors.forbidden(path.child("nodeAffinity"), ONLY_HERE);
     }
+    sources(spec, "", path, errors);
+    if is_set("storageClassName") {
+        errors.forbidden(path.child("storageClassName"), ONLY_HERE);
+    }
+    if !matches!(spec.text_at(&["volumeMode"]), "" | "Filesystem") {
+        let why = "may not specify volumeMode other than Filesystem in the context of inline volumes";
+        errors.forbidden(path.child("volumeMode"), why);
+    }
+    attributes_class(spec, path, errors);
 }
 
 /// The faults of an update: those of any volume, and what may not change.
@@ -179,54 +192,25 @@ fn capacity(spec: &Value, path: &Path, errors: &mut ErrorList) {
     }
 }
 
-fn sources(spec: &Value, path: &Path, errors: &mut ErrorList) {
+fn sources(spec: &Value, name: &str, path: &Path, out: &mut Faults<'_>) {
     let mut found = false;
     for source in SOURCES {
         let Some(value) = spec.get(source) else { continue };
         if found && source != "flexVolume" {
             // Upstream spells one of them otherwise here.
             let shown = if source == "cephfs" { "cephFS" } else { source };
-            errors.forbidden(path.child(shown), "may not specify more than 1 volume type");
+            out.forbidden(path.child(shown), "may not specify more than 1 volume type");
+            out.drop_below(&path.child(source));
             continue;
         }
         found = true;
-        source_faults(source, value, &path.child(source), errors);
+        volume_source::faults(source, value, volume_source::Of::Volume(name), path, out);
         if source == "local" && spec.get("nodeAffinity").is_none() {
-            errors.required(path.child("nodeAffinity"), "Local volume requires node affinity");
+            out.required(path.child("nodeAffinity"), "Local volume requires node affinity");
         }
     }
     if !found {
-        errors.required(path.clone(), "must specify a volume type");
-    }
-}
-
-/// What is wrong with a source besides what its type says.
-fn source_faults(source: &str, value: &Value, path: &Path, errors: &mut ErrorList) {
-    match source {
-        "hostPath" | "local" => no_steps_back(value.text_at(&["path"]), &path.child("path"), errors),
-        "nfs" => {
-            let export = value.text_at(&["path"]);
-            if !export.is_empty() && !export.starts_with('/') {
-                errors.invalid(path.child("path"), quoted(export), "must be an absolute path");
-            }
-        }
-        "csi" => {
-            let driver = value.text_at(&["driver"]);
-            if driver.len() > 63 {
-                errors.too_long(path.child("driver"), 63);
-            }
-            if !driver.is_empty() {
-                let lower = driver.to_lowercase();
-                errors.invalid_each(&path.child("driver"), driver, names::dns1123_subdomain(&lower));
-            }
-        }
-        _ => {}
-    }
-}
-
-fn no_steps_back(text: &str, path: &Path, errors: &mut ErrorList) {
-    if text.split('/').any(|part| part == "..") {
-        errors.invalid(path.clone(), quoted(text), "must not contain '..'");
+        out.required(path.clone(), "must specify a volume type");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Pods.
 
+mod derived;
 mod dump;
 mod qos;
 mod resize;
@@ -51,7 +52,7 @@ impl Hooks for Pod {
         Value::Array(vec![Object::from_iter(members).into()])
     }
 
-    fn prepare_create(&self, _context: WriteContext<'_>, object: &mut Value) {
+    fn prepare_create(&self, context: WriteContext<'_>, object: &mut Value) {
         let class = qos_class(object);
         at_least_a_second(object);
         if let Some(object) = object.as_object_mut() {
@@ -61,6 +62,8 @@ impl Hooks for Pod {
             status.push("qosClass", class);
         }
         status::wait_for_gates(object);
+        derived::select_own_labels(object);
+        derived::profiles_of_annotations(object, context.notes);
     }
 
     fn prepare_update(&self, context: WriteContext<'_>, object: &mut Value, old: &Value) {
@@ -85,7 +88,12 @@ impl Hooks for Pod {
         errors: &mut ErrorList,
     ) {
         match context.subresource {
-            "status" => status::faults(object, old, errors),
+            "status" => {
+                status::faults(object, old, errors);
+                if errors.is_empty() {
+                    status::warnings(object).into_iter().for_each(|text| context.notes.add(text));
+                }
+            }
             "ephemeralcontainers" => update::ephemeral_containers(object, old, errors),
             "resize" => resize::faults(object, old, errors),
             _ => update::faults(object, old, errors),

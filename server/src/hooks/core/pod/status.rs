@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use apiwright_json::{Object, Value};
-use apiwright_meta::address::{parse_ip, validate_legacy_ip};
+use apiwright_meta::address::{parse_ip, validate_legacy_ip, warn_of_ip};
 use apiwright_meta::field::{go_value, quoted};
 use apiwright_meta::{ErrorList, Path, names};
 
@@ -22,6 +22,45 @@ pub(super) fn keep_what_status_may_not_change(object: &mut Value, old: &Value) {
     {
         status.insert("qosClass", class.clone());
     }
+    keep_observed_generations(status, old);
+}
+
+/// Who does not know of generations does not take them back: neither that of the status nor, type by type in
+/// their order, those of conditions.
+fn keep_observed_generations(status: &mut Object, old: &Value) {
+    const OBSERVED: &str = "observedGeneration";
+    let observed = |of: Option<&Value>| of.and_then(Value::as_i64).filter(|number| *number != 0);
+    if observed(status.get(OBSERVED)).is_none()
+        && let Some(before) = observed(old.at(&["status", OBSERVED]))
+    {
+        status.insert_at(0, OBSERVED, before);
+    }
+    let mut before: Vec<(&str, Option<i64>)> = cells::items(old, &["status", "conditions"])
+        .iter()
+        .map(|condition| (condition.text_at(&["type"]), observed(condition.get(OBSERVED))))
+        .collect();
+    let conditions = status.get_mut("conditions").and_then(Value::as_array_mut);
+    for condition in conditions.into_iter().flatten().filter_map(Value::as_object_mut) {
+        let kind = condition.str("type").unwrap_or_default();
+        let Some(at) = before.iter().position(|(one, _)| *one == kind) else { continue };
+        let (_, generation) = before.remove(at);
+        if let (None, Some(generation)) = (observed(condition.get(OBSERVED)), generation) {
+            condition.remove(OBSERVED);
+            condition.insert_at(1, OBSERVED, generation);
+        }
+    }
+}
+
+/// Warnings about the addresses of a status.
+pub(super) fn warnings(pod: &Value) -> Vec<String> {
+    let mut texts = Vec::new();
+    for list in ["podIPs", "hostIPs"] {
+        for (at, address) in cells::items(pod, &["status", list]).iter().enumerate() {
+            let path = Path::new("status").child(list).index(at).child("ip");
+            texts.extend(warn_of_ip(&path, address.text_at(&["ip"])));
+        }
+    }
+    texts
 }
 
 /// A new pod with scheduling gates says that it is not scheduled because of them.
@@ -59,6 +98,7 @@ pub(super) fn pair_addresses(status: &mut Object) {
 /// The faults of a status.
 pub(super) fn faults(pod: &Value, old: &Value, errors: &mut ErrorList) {
     let path = Path::new("status");
+    super::update::annotations(pod, old, errors);
     for (at, condition) in cells::items(pod, &["status", "conditions"]).iter().enumerate() {
         let kind = condition.text_at(&["type"]);
         if !SYSTEM_CONDITIONS.contains(&kind) {

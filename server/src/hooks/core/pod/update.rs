@@ -18,6 +18,7 @@ const MIRROR: &str = "kubernetes.io/config.mirror";
 /// The faults of an update.
 pub(super) fn faults(pod: &Value, old: &Value, errors: &mut ErrorList) {
     validate::metadata_and_spec(pod, errors);
+    annotations(pod, old, errors);
     for list in ["containers", "initContainers"] {
         if !images(pod, old, list, errors) {
             return;
@@ -41,6 +42,14 @@ pub(super) fn faults(pod: &Value, old: &Value, errors: &mut ErrorList) {
         let difference = diff::unified(&dump::spec(before), &dump::spec(&munged));
         errors.forbidden(Path::new("spec"), &format!("{MAY_CHANGE}\n{difference}"));
     }
+}
+
+/// Annotations that stay, and once more those that mean something.
+pub(super) fn annotations(pod: &Value, old: &Value, errors: &mut ErrorList) {
+    let path = Path::new("metadata").child("annotations");
+    let mut out = Faults::take(errors, &Path::new("spec").child("none"));
+    pod_spec::annotations::update_faults(pod, old, &path, &mut out);
+    pod_spec::annotations::faults(pod, &path, &mut out);
 }
 
 /// The containers are the same, with images that say something; `false` where nothing else need be looked at.
@@ -226,6 +235,7 @@ pub(super) fn restore(object: &mut Value, old: &Value) {
 /// The faults of an update of ephemeral containers: they only come.
 pub(super) fn ephemeral_containers(pod: &Value, old: &Value, errors: &mut ErrorList) {
     validate::metadata_and_spec(pod, errors);
+    annotations(pod, old, errors);
     if object::annotation(old, MIRROR).is_some() {
         *errors = ErrorList::new();
         errors.forbidden(Path::default(), "static pods do not support ephemeral containers");

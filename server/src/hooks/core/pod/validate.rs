@@ -1,14 +1,11 @@
 //! What makes a pod valid.
 
 use apiwright_json::Value;
-use apiwright_meta::field::quoted;
 use apiwright_meta::{ErrorList, Path, object};
 
 use crate::hooks::shared::cells;
 use crate::hooks::shared::faults::Faults;
-use crate::hooks::shared::pod_spec::{self, Owner};
-
-const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
+use crate::hooks::shared::pod_spec::{self, Owner, annotations};
 
 /// The faults of a new pod.
 pub(super) fn create(pod: &Value, errors: &mut ErrorList) {
@@ -23,35 +20,20 @@ pub(super) fn create(pod: &Value, errors: &mut ErrorList) {
         let why = "cannot be set until all schedulingGates have been cleared";
         errors.forbidden(path.child("nodeName"), why);
     }
+    annotations::mismatches(pod, &path, &mut Faults::take(errors, &path.child("none")));
 }
 
 /// The faults of any pod.
 pub(super) fn metadata_and_spec(pod: &Value, errors: &mut ErrorList) {
     let path = Path::new("spec");
     let mut out = Faults::take(errors, &path);
-    annotations(pod, &mut out);
+    annotations::faults(pod, &Path::new("metadata").child("annotations"), &mut out);
     let nothing = Value::Null;
     let spec = pod.get("spec").unwrap_or(&nothing);
     pod_spec::faults(spec, Owner::Pod(object::name(pod)), &path, &mut out);
     if spec.text_at(&["serviceAccountName"]).is_empty() {
         tokens_of_nobody(spec, &path, &mut out);
     }
-}
-
-/// The faults of annotations that mean something.
-fn annotations(pod: &Value, out: &mut Faults<'_>) {
-    let path = Path::new("metadata").child("annotations");
-    if let Some(cost) = object::annotation(pod, DELETION_COST)
-        && !is_cost(cost)
-    {
-        out.invalid(path.key(DELETION_COST), quoted(cost), "must be a 32bit integer");
-    }
-}
-
-fn is_cost(cost: &str) -> bool {
-    let digits = cost.strip_prefix('-').unwrap_or(cost);
-    let leading = digits.len() > 1 && digits.starts_with('0') || cost == "-0" || cost.starts_with('+');
-    !leading && cost.parse::<i32>().is_ok()
 }
 
 /// A token is an account's.
@@ -85,14 +67,6 @@ mod tests {
                     r#"{{"spec":{{"nodeName":"n","schedulingGates":[{{"name":"a"}}],"containers":[{C}]}}}}"#
                 ),
                 "spec.nodeName: Forbidden: cannot be set until all schedulingGates have been cleared".into(),
-            ),
-            (
-                format!(
-                    r#"{{"metadata":{{"annotations":{{"{DELETION_COST}":"+1"}}}},"spec":{{"containers":[{C}]}}}}"#
-                ),
-                format!(
-                    "metadata.annotations[{DELETION_COST}]: Invalid value: \"+1\": must be a 32bit integer"
-                ),
             ),
         ];
         for (pod, expected) in table {

@@ -49,10 +49,7 @@ pub(super) fn used(requirements: &Value, known: &[&str], path: &Path, out: &mut 
             out.required(path, "");
             continue;
         }
-        let shown = if request.is_empty() { name.to_owned() } else { format!("{name}/{request}") };
-        if seen.contains(name) || !seen.insert(shown.clone()) {
-            out.duplicate(path.clone(), quoted(&shown));
-        }
+        twice(name, request, &mut seen, &path, out);
         if !known.contains(&name) {
             let mut body = format!("Not found: {}", quoted(name));
             if known.is_empty() {
@@ -64,6 +61,28 @@ pub(super) fn used(requirements: &Value, known: &[&str], path: &Path, out: &mut 
             out.push(path, Kind::NotFound, body);
         }
     }
+}
+
+/// All of a claim, or one of its requests, is used once.
+fn twice(name: &str, request: &str, seen: &mut HashSet<String>, path: &Path, out: &mut Faults<'_>) {
+    if seen.contains(name) {
+        out.duplicate(path.clone(), quoted(name));
+        return;
+    }
+    if request.is_empty() {
+        let of_it = |one: &&String| one.split_once('/').is_some_and(|(claim, _)| claim == name);
+        for _ in seen.iter().filter(of_it) {
+            out.duplicate(path.clone(), quoted(name));
+        }
+        seen.insert(name.to_owned());
+        return;
+    }
+    out.invalid_each(&path.child("request"), request, names::dns1123_label(request));
+    let one = format!("{name}/{request}");
+    if seen.contains(&one) {
+        out.duplicate(path.clone(), quoted(&one));
+    }
+    seen.insert(one);
 }
 
 /// As Go's encoder prints upstream's internal type.

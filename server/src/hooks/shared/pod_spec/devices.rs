@@ -7,9 +7,10 @@ use apiwright_meta::Path;
 use apiwright_meta::field::quoted;
 
 use super::validate::Context;
-use super::{containers, flag, volumes};
+use super::{containers, flag};
 use crate::hooks::shared::cells;
 use crate::hooks::shared::faults::Faults;
+use crate::hooks::shared::volume_source;
 
 /// The faults of a container's mounts.
 pub(super) fn mounts(context: &Context<'_>, container: &Value, list: &Path, out: &mut Faults<'_>) {
@@ -43,14 +44,14 @@ pub(super) fn mounts(context: &Context<'_>, container: &Value, list: &Path, out:
 fn sub_paths(mount: &Value, path: &Path, list: &Path, out: &mut Faults<'_>) {
     let (sub, expression) = (mount.text_at(&["subPath"]), mount.text_at(&["subPathExpr"]));
     if !sub.is_empty() {
-        volumes::descending_path(sub, &list.child("subPath"), out);
+        volume_source::descending(sub, &list.child("subPath"), out);
     }
     if !expression.is_empty() {
         if !sub.is_empty() {
             let why = "subPathExpr and subPath are mutually exclusive";
             out.invalid(path.child("subPathExpr"), quoted(expression), why);
         }
-        volumes::descending_path(expression, &list.child("subPathExpr"), out);
+        volume_source::descending(expression, &list.child("subPathExpr"), out);
     }
 }
 

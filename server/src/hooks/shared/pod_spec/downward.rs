@@ -50,6 +50,12 @@ pub(super) fn field(reference: &Value, known: &[&str], path: &Path, out: &mut Fa
         out.declared(&field_path);
         return;
     }
+    let version = reference.text_at(&["apiVersion"]);
+    if version != "v1" {
+        let why = format!("error converting fieldPath: unsupported pod version: {version}");
+        out.invalid(field_path, quoted(field), &why);
+        return;
+    }
     // Once it was called so.
     let field = if field == "spec.host" { "spec.nodeName" } else { field };
     if let Some((map, key)) = subscripted(field) {
@@ -59,7 +65,11 @@ pub(super) fn field(reference: &Value, known: &[&str], path: &Path, out: &mut Fa
                 out.invalid_each(path, &key, names::qualified_name(&key));
             }
             "metadata.labels" => out.invalid_each(path, key, names::qualified_name(key)),
-            _ => out.invalid(field_path, quoted(field), &unknown(field)),
+            _ => {
+                let why =
+                    format!("error converting fieldPath: field label does not support subscript: {field}");
+                out.invalid(field_path, quoted(field), &why);
+            }
         }
     } else if !CONVERTIBLE.contains(&field) {
         out.invalid(field_path, quoted(field), &unknown(field));

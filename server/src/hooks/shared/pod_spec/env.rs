@@ -7,6 +7,7 @@ use apiwright_meta::{Path, names};
 use super::downward;
 use crate::hooks::shared::cells;
 use crate::hooks::shared::faults::Faults;
+use crate::hooks::shared::volume_source;
 
 /// The fields of a pod that variables can have.
 const FIELDS: [&str; 9] = [
@@ -81,7 +82,9 @@ fn value_from(variable: &Value, source: &Value, path: &Path, out: &mut Faults<'_
 
 /// The key of a ConfigMap or a Secret.
 fn key_of(source: &Value, path: &Path, out: &mut Faults<'_>) {
-    object_name(source, path, out);
+    let name = source.text_at(&["name"]);
+    out.drop_below(&path.child("name"));
+    out.invalid_each(&path.child("name"), name, names::dns1123_subdomain(name));
     key(source, path, out);
 }
 
@@ -92,7 +95,7 @@ fn file_key(source: &Value, path: &Path, out: &mut Faults<'_>) {
     }
     match source.text_at(&["path"]) {
         "" => out.required(path.child("path"), ""),
-        file => super::volumes::local_path(file, &path.child("path"), out),
+        file => volume_source::local(file, &path.child("path"), out),
     }
     match source.text_at(&["key"]) {
         "" => out.required(path.child("key"), ""),
@@ -103,7 +106,8 @@ fn file_key(source: &Value, path: &Path, out: &mut Faults<'_>) {
 fn object_name(source: &Value, path: &Path, out: &mut Faults<'_>) {
     match source.text_at(&["name"]) {
         "" => out.required(path.child("name"), ""),
-        name => out.invalid_each(&path.child("name"), name, names::dns1123_subdomain(name)),
+        // Upstream takes it for the beginning of one.
+        name => out.invalid_each(&path.child("name"), name, names::name_is_dns_subdomain(name, true)),
     }
 }
 

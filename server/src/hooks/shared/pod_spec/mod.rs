@@ -1,5 +1,6 @@
 //! Pod specs, in pods (at `spec`) and in the templates of workloads (at `spec.template.spec`).
 
+pub mod annotations;
 mod claims;
 mod containers;
 mod defaults;
@@ -8,6 +9,7 @@ mod downward;
 mod env;
 mod network;
 mod probes;
+mod projected;
 mod requirements;
 mod scheduling;
 mod security;

@@ -82,12 +82,8 @@ fn aggregates(context: &Context<'_>, requirements: &Value, path: &Path, out: &mu
 
 /// The faults of what a pod needs besides its containers.
 pub(super) fn overhead(spec: &Value, path: &Path, out: &mut Faults<'_>) {
-    for (name, text) in list(spec, "overhead") {
-        let path = path.key(name);
-        resources::container_name_faults(name, &path, out);
-        if let Ok(amount) = Quantity::from_value(text) {
-            resources::amount_faults(name, &amount, &path, out);
-        }
+    if let Some(overhead) = spec.get("overhead") {
+        limits(overhead, path, out);
     }
 }
 
@@ -141,16 +137,12 @@ fn amounts(
         resources::amount_faults(name, &parsed, &path, out);
         huge_pages |= resources::is_huge_page(name);
         others |= POD_LEVEL.contains(&name);
-        if let Some(page) = name.strip_prefix("hugepages-").and_then(|page| Quantity::parse(page).ok())
-            && (page.value() <= 0 || parsed.value() % page.value() != 0)
-        {
-            let why = format!("must be an integer multiple of the page size {page}");
-            out.invalid(path, quoted(&parsed.to_string()), &why);
-        }
         Some(parsed)
     };
     for (name, amount) in list(requirements, "limits") {
-        look_at(name, amount, &limits, out);
+        if let Some(amount) = look_at(name, amount, &limits, out) {
+            whole_pages(name, &amount, &limits.key(name), out);
+        }
     }
     for (name, request) in list(requirements, "requests") {
         let Some(request) = look_at(name, request, &requests, out) else { continue };
@@ -165,9 +157,22 @@ fn amounts(
             }
             None => {}
         }
+        whole_pages(name, &request, &requests.key(name), out);
     }
     if huge_pages && !others {
         out.forbidden(path.clone(), "HugePages require cpu or memory");
+    }
+}
+
+/// Huge pages come as a whole.
+fn whole_pages(name: &str, amount: &Quantity, path: &Path, out: &mut Faults<'_>) {
+    let Some(size) = name.strip_prefix("hugepages-") else { return };
+    let fits = Quantity::parse(size).is_ok_and(|size| {
+        size.sign() > 0 && size.milli_value() % 1000 == 0 && amount.value() % size.value() == 0
+    });
+    if !fits {
+        let why = format!("{amount} is not positive integer multiple of {name}");
+        out.invalid(path.clone(), quoted(&amount.to_string()), &why);
     }
 }
 

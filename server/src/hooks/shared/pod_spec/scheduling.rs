@@ -73,7 +73,7 @@ fn pod_term(term: &Value, path: &Path, out: &mut Faults<'_>) {
 }
 
 /// Labels whose values are the pod's own: not both equal and unequal, and not selected by hand as well.
-fn label_keys(term: &Value, path: &Path, out: &mut Faults<'_>) {
+pub(super) fn label_keys(term: &Value, path: &Path, out: &mut Faults<'_>) {
     let keys = |list: &str| cells::items(term, &[list]).iter().filter_map(Value::as_str).collect::<Vec<_>>();
     let (equal, unequal) = (keys("matchLabelKeys"), keys("mismatchLabelKeys"));
     for (list, keys) in [("matchLabelKeys", &equal), ("mismatchLabelKeys", &unequal)] {
@@ -83,10 +83,27 @@ fn label_keys(term: &Value, path: &Path, out: &mut Faults<'_>) {
         let path = path.child(list);
         if term.get("labelSelector").is_none() {
             out.forbidden(path.clone(), "must not be specified when labelSelector is not set");
+            continue;
         }
         for (at, key) in keys.iter().enumerate() {
             out.invalid_each(&path.index(at), key, names::label_key(key));
         }
+    }
+    let mut selected: HashSet<&str> = term
+        .at(&["labelSelector", "matchLabels"])
+        .and_then(Value::as_object)
+        .into_iter()
+        .flat_map(|labels| labels.keys().map(apiwright_json::Str::as_str))
+        .collect();
+    for one in cells::items(term, &["labelSelector", "matchExpressions"]) {
+        let key = one.text_at(&["key"]);
+        // The selector has the pod's own label already.
+        if let Some(at) = equal.iter().rposition(|own| *own == key)
+            && selected.contains(key)
+        {
+            out.invalid(path.index(at), quoted(key), "exists in both matchLabelKeys and labelSelector");
+        }
+        selected.insert(key);
     }
     for (at, key) in equal.iter().enumerate().filter(|(_, key)| unequal.contains(key)) {
         let why = "exists in both matchLabelKeys and mismatchLabelKeys";

@@ -5,9 +5,10 @@ use apiwright_meta::Path;
 use apiwright_meta::field::{go_value, quoted};
 
 use super::validate::Context;
-use super::{flag, number, volumes, windows};
+use super::{flag, number, windows};
 use crate::hooks::shared::cells;
 use crate::hooks::shared::faults::Faults;
+use crate::hooks::shared::volume_source;
 
 const ID_MAX: i64 = i32::MAX as i64;
 const PROFILE_BYTES_MAX: usize = 4095;
@@ -121,7 +122,7 @@ fn seccomp(security: &Value, path: &Path, out: &mut Faults<'_>) {
     }
     match (profile.text_at(&["type"]), local) {
         ("Localhost", None) => out.required(local_path, "must be set when seccomp type is Localhost"),
-        ("Localhost", Some(local)) => volumes::descending_path(local, &local_path, out),
+        ("Localhost", Some(local)) => volume_source::descending(local, &local_path, out),
         (kind, Some(local)) => {
             let value = format!("{{\"Type\":{},\"LocalhostProfile\":{}}}", quoted(kind), quoted(local));
             out.invalid(local_path, value, "can only be set when seccomp type is Localhost");

@@ -1,14 +1,12 @@
 //! How pods are spread over zones, racks and the like.
 
-use std::collections::HashSet;
-
 use apiwright_json::Value;
+use apiwright_meta::Path;
 use apiwright_meta::field::quoted;
 use apiwright_meta::labels::{SelectorLeniency, validate_label_selector};
-use apiwright_meta::{Path, names};
 
-use super::number;
 use super::validate::Context;
+use super::{number, scheduling};
 use crate::hooks::shared::cells;
 use crate::hooks::shared::faults::Faults;
 
@@ -37,7 +35,7 @@ pub(super) fn faults(context: &Context<'_>, path: &Path, out: &mut Faults<'_>) {
         domains(constraint, &path, out);
         out.declared(&path.child("nodeAffinityPolicy"));
         out.declared(&path.child("nodeTaintsPolicy"));
-        label_keys(constraint, &path, out);
+        scheduling::label_keys(constraint, &path, out);
         let selector = constraint.get("labelSelector");
         out.append(validate_label_selector(
             selector,
@@ -57,35 +55,5 @@ fn domains(constraint: &Value, path: &Path, out: &mut Faults<'_>) {
     if action != "DoNotSchedule" {
         let why = format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}");
         out.invalid(path, least, &why);
-    }
-}
-
-fn label_keys(constraint: &Value, path: &Path, out: &mut Faults<'_>) {
-    let keys = cells::items(constraint, &["matchLabelKeys"]);
-    if keys.is_empty() {
-        return;
-    }
-    let path = path.child("matchLabelKeys");
-    if constraint.get("labelSelector").is_none() {
-        out.forbidden(path, "must not be specified when labelSelector is not set");
-        return;
-    }
-    let selected: HashSet<&str> = cells::items(constraint, &["labelSelector", "matchExpressions"])
-        .iter()
-        .map(|one| one.text_at(&["key"]))
-        .chain(
-            constraint
-                .at(&["labelSelector", "matchLabels"])
-                .and_then(Value::as_object)
-                .into_iter()
-                .flat_map(|labels| labels.keys().map(apiwright_json::Str::as_str)),
-        )
-        .collect();
-    for (at, key) in keys.iter().filter_map(Value::as_str).enumerate() {
-        let path = path.index(at);
-        out.invalid_each(&path, key, names::label_key(key));
-        if selected.contains(key) {
-            out.invalid(path, quoted(key), "exists in both matchLabelKeys and labelSelector");
-        }
     }
 }

@@ -6,6 +6,7 @@ use apiwright_meta::labels::{LabelSelector, validate_labels};
 use apiwright_meta::object::validate_annotations;
 use apiwright_meta::{Path, object};
 
+use super::annotations;
 use super::validate::{Owner, faults};
 use crate::hooks::shared::cells;
 use crate::hooks::shared::faults::Faults;
@@ -40,9 +41,11 @@ impl<'a> Template<'a> {
         if let Some(annotations) = metadata.get("annotations").and_then(Value::as_object) {
             out.append(validate_annotations(annotations, &self.path.child("annotations")));
         }
+        annotations::faults(self.template, &self.path.child("annotations"), out);
         let spec = self.path.child("spec");
         let owner = Owner::Template(self.claims);
         faults(self.template.get("spec").unwrap_or(&Value::Null), owner, &spec, out);
+        annotations::mismatches(self.template, &spec, out);
         if !cells::items(self.template, &["spec", "ephemeralContainers"]).is_empty() {
             let why = "ephemeral containers not allowed in pod template";
             out.forbidden(spec.child("ephemeralContainers"), why);

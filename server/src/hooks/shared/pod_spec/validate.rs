@@ -26,7 +26,7 @@ pub enum Owner<'a> {
 pub(super) struct Context<'a> {
     pub(super) spec: &'a Value,
     pub(super) owner: Owner<'a>,
-    /// The volumes by name, and whether a claim is behind them.
+    /// The volumes without faults by name, and whether a claim is behind them.
     pub(super) volumes: HashMap<&'a str, bool>,
     /// The names of the resource claims.
     pub(super) claims: Vec<&'a str>,
@@ -42,10 +42,6 @@ impl<'a> Context<'a> {
             Owner::Pod(_) => &[],
             Owner::Template(claims) => claims,
         };
-        let volumes = cells::items(spec, &["volumes"]).iter();
-        let has_claim = |volume: &Value| {
-            ["persistentVolumeClaim", "ephemeral"].iter().any(|one| volume.get(one).is_some())
-        };
         let mut claims: Vec<&str> =
             cells::items(spec, &["resourceClaims"]).iter().map(|claim| claim.text_at(&["name"])).collect();
         claims.retain(|name| !name.is_empty());
@@ -54,10 +50,7 @@ impl<'a> Context<'a> {
         Self {
             spec,
             owner,
-            volumes: volumes
-                .map(|volume| (volume.text_at(&["name"]), has_claim(volume)))
-                .chain(claimed.iter().map(|claim| (object::name(claim), true)))
-                .collect(),
+            volumes: claimed.iter().map(|claim| (object::name(claim), true)).collect(),
             claims,
             grace_period: number(spec, "terminationGracePeriodSeconds"),
             host_users: spec.get("hostUsers").and_then(Value::as_bool).unwrap_or(true),
@@ -72,9 +65,9 @@ impl<'a> Context<'a> {
 
 /// The faults of a pod spec.
 pub fn faults(spec: &Value, owner: Owner<'_>, path: &Path, out: &mut Faults<'_>) {
-    let context = Context::of(spec, owner);
+    let mut context = Context::of(spec, owner);
     let at = |member: &str| path.child(member);
-    volumes::faults(&context, &at("volumes"), out);
+    context.volumes.extend(volumes::faults(&context, &at("volumes"), out));
     claims::faults(&context, &at("resourceClaims"), out);
     containers::regular(&context, &at("containers"), out);
     containers::init(&context, &at("initContainers"), out);

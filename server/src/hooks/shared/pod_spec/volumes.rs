@@ -1,6 +1,6 @@
 //! Volumes: each has a name of its own and one source.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use apiwright_json::Value;
 use apiwright_meta::field::quoted;
@@ -8,9 +8,10 @@ use apiwright_meta::quantity::Quantity;
 use apiwright_meta::{Path, names};
 
 use super::validate::{Context, Owner};
-use super::{downward, number};
+use super::{downward, number, projected};
 use crate::hooks::shared::cells;
 use crate::hooks::shared::faults::Faults;
+use crate::hooks::shared::volume_source;
 
 const MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 const FIELDS: [&str; 5] =
@@ -50,17 +51,41 @@ const SOURCES: [(&str, &str); 30] = [
     ("image", "image"),
 ];
 
-/// The faults of a pod spec's volumes.
-pub(super) fn faults(context: &Context<'_>, list: &Path, out: &mut Faults<'_>) {
-    let mut seen = HashSet::new();
-    for (at, volume) in cells::items(context.spec, &["volumes"]).iter().enumerate() {
+/// The faults of a pod spec's volumes; gives those that have none by name, and whether a claim is behind them.
+pub(super) fn faults<'a>(context: &Context<'a>, list: &Path, out: &mut Faults<'_>) -> HashMap<&'a str, bool> {
+    let volumes = cells::items(context.spec, &["volumes"]);
+    let mut sound = HashMap::new();
+    for (at, volume) in volumes.iter().enumerate() {
         let path = list.index(at);
         let name = volume.text_at(&["name"]);
+        let before = out.0.len();
         sources(context, volume, &path, out);
         out.declared_below(&path.child("name"));
-        if !seen.insert(name) && names::dns1123_label(name).is_empty() {
+        if sound.contains_key(name) {
             out.duplicate(path.child("name"), quoted(name));
         }
+        if out.0.len() == before {
+            let has_claim =
+                ["persistentVolumeClaim", "ephemeral"].iter().any(|one| volume.get(one).is_some());
+            sound.insert(name, has_claim);
+        }
+        foreign_claim(context, volume, &path, out);
+    }
+    sound
+}
+
+/// The claim of a volume is not one that another volume of the pod makes.
+fn foreign_claim(context: &Context<'_>, volume: &Value, path: &Path, out: &mut Faults<'_>) {
+    let claim = volume.text_at(&["persistentVolumeClaim", "claimName"]);
+    let (false, Owner::Pod(pod)) = (claim.is_empty(), context.owner) else { return };
+    let makes = |other: &Value| {
+        let name = other.text_at(&["name"]);
+        other.get("ephemeral").is_some()
+            && claim.strip_prefix(pod).and_then(|rest| rest.strip_prefix('-')) == Some(name)
+    };
+    if !pod.is_empty() && cells::items(context.spec, &["volumes"]).iter().any(makes) {
+        let why = "must not reference a PVC that gets created for an ephemeral volume";
+        out.invalid(path.child("persistentVolumeClaim").child("claimName"), quoted(claim), why);
     }
 }
 
@@ -70,28 +95,18 @@ fn sources(context: &Context<'_>, volume: &Value, path: &Path, out: &mut Faults<
         let Some(value) = volume.get(source) else { continue };
         if std::mem::replace(&mut found, true) {
             out.forbidden(path.child(refused), "may not specify more than 1 volume type");
+            out.drop_below(&path.child(source));
             continue;
         }
         let own = path.child(source);
         match source {
             "emptyDir" => empty_dir(value, &own, out),
-            "hostPath" => {
-                out.declared(&own.child("path"));
-                no_steps_back(value.text_at(&["path"]), &own.child("path"), out);
-            }
             "gitRepo" => {
                 out.declared_below(&own);
-                descending_path(value.text_at(&["directory"]), &own.child("directory"), out);
+                volume_source::descending(value.text_at(&["directory"]), &own.child("directory"), out);
             }
             "secret" => keyed(value, "secretName", &own, out),
             "configMap" => keyed(value, "name", &own, out),
-            "nfs" => {
-                out.declared_below(&own);
-                let export = value.text_at(&["path"]);
-                if !export.starts_with('/') {
-                    out.invalid(own.child("path"), quoted(export), "must be an absolute path");
-                }
-            }
             "downwardAPI" => {
                 mode(value, "defaultMode", &own, out);
                 // The files are told apart by nothing.
@@ -99,8 +114,7 @@ fn sources(context: &Context<'_>, volume: &Value, path: &Path, out: &mut Faults<
                     downward_file(file, &own, out);
                 }
             }
-            "projected" => projected(value, &own, out),
-            "csi" => csi(value, &own, out),
+            "projected" => projected::faults(value, &own, out),
             "ephemeral" => ephemeral(context, volume, value, path, out),
             "image" => {
                 if context.is_pod() && value.text_at(&["reference"]).is_empty() {
@@ -108,7 +122,10 @@ fn sources(context: &Context<'_>, volume: &Value, path: &Path, out: &mut Faults<
                 }
                 out.declared(&own.child("pullPolicy"));
             }
-            _ => {}
+            _ => {
+                let of = volume_source::Of::Pod(volume.text_at(&["name"]));
+                volume_source::faults(source, value, of, path, out);
+            }
         }
         out.declared_below(&own);
     }
@@ -135,18 +152,18 @@ fn keyed(source: &Value, name: &str, path: &Path, out: &mut Faults<'_>) {
     }
 }
 
-fn key_to_path(item: &Value, path: &Path, out: &mut Faults<'_>) {
+pub(super) fn key_to_path(item: &Value, path: &Path, out: &mut Faults<'_>) {
     out.declared(&path.child("key"));
     out.declared(&path.child("path"));
-    local_path(item.text_at(&["path"]), &path.child("path"), out);
+    volume_source::local(item.text_at(&["path"]), &path.child("path"), out);
     mode(item, "mode", path, out);
 }
 
-fn downward_file(file: &Value, path: &Path, out: &mut Faults<'_>) {
+pub(super) fn downward_file(file: &Value, path: &Path, out: &mut Faults<'_>) {
     if file.text_at(&["path"]).is_empty() {
         out.required(path.child("path"), "");
     }
-    local_path(file.text_at(&["path"]), &path.child("path"), out);
+    volume_source::local(file.text_at(&["path"]), &path.child("path"), out);
     match (file.get("fieldRef"), file.get("resourceFieldRef")) {
         (Some(field), resource) => {
             downward::field(field, &FIELDS, &path.child("fieldRef"), out);
@@ -159,114 +176,6 @@ fn downward_file(file: &Value, path: &Path, out: &mut Faults<'_>) {
         (None, None) => out.required(path.clone(), "one of fieldRef and resourceFieldRef is required"),
     }
     mode(file, "mode", path, out);
-}
-
-fn projected(volume: &Value, path: &Path, out: &mut Faults<'_>) {
-    mode(volume, "defaultMode", path, out);
-    let mut taken = HashSet::new();
-    let mut take = |file: &str, shown: &str, out: &mut Faults<'_>| {
-        if !file.is_empty() && !taken.insert(file.to_owned()) {
-            out.invalid(path.clone(), quoted(shown), "conflicting duplicate paths");
-        }
-    };
-    for (at, source) in cells::items(volume, &["sources"]).iter().enumerate() {
-        let own = path.child("sources").index(at);
-        let mut kinds = 0;
-        for kind in [
-            "secret",
-            "configMap",
-            "downwardAPI",
-            "serviceAccountToken",
-            "clusterTrustBundle",
-            "podCertificate",
-        ] {
-            let Some(value) = source.get(kind) else { continue };
-            kinds += 1;
-            let own = own.child(kind);
-            match kind {
-                "secret" | "configMap" => {
-                    let name = value.text_at(&["name"]);
-                    if name.is_empty() {
-                        out.required(own.child("name"), "");
-                    }
-                    for (at, item) in cells::items(value, &["items"]).iter().enumerate() {
-                        key_to_path(item, &own.child("items").index(at), out);
-                        take(item.text_at(&["path"]), name, out);
-                    }
-                }
-                "downwardAPI" => {
-                    for file in cells::items(value, &["items"]) {
-                        downward_file(file, &own, out);
-                        let file = file.text_at(&["path"]);
-                        take(file, file, out);
-                    }
-                }
-                "serviceAccountToken" => token(value, &own, path, out),
-                "clusterTrustBundle" => {
-                    trust_bundle(value, &own, out);
-                    let file = value.text_at(&["path"]);
-                    take(file, file, out);
-                }
-                _ => {}
-            }
-        }
-        if kinds > 1 {
-            out.forbidden(own, "may not specify more than 1 volume type per source");
-        }
-    }
-}
-
-fn token(token: &Value, path: &Path, volume: &Path, out: &mut Faults<'_>) {
-    let seconds = number(token, "expirationSeconds").unwrap_or_default();
-    if seconds < 600 {
-        let why = "may not specify a duration less than 10 minutes";
-        out.invalid(path.child("expirationSeconds"), seconds, why);
-    }
-    if seconds > 1 << 32 {
-        let why = "may not specify a duration larger than 2^32 seconds";
-        out.invalid(path.child("expirationSeconds"), seconds, why);
-    }
-    match token.text_at(&["path"]) {
-        "" => out.declared(&path.child("path")),
-        file => local_path(file, &volume.child("path"), out),
-    }
-}
-
-fn trust_bundle(bundle: &Value, path: &Path, out: &mut Faults<'_>) {
-    let text = |member: &str| bundle.get(member).and_then(Value::as_str);
-    match (text("name"), text("signerName")) {
-        (Some(_), Some(_)) => {
-            let shown = apiwright_meta::field::go_value(bundle);
-            out.invalid(path.clone(), shown, "only one of name and signerName may be used");
-        }
-        (Some(""), None) => out.required(path.child("name"), "must be a valid object name"),
-        (None, Some("")) => out.required(path.child("signerName"), "must be a valid signer name"),
-        (None, None) => out.required(path.clone(), "either name or signerName must be specified"),
-        _ => {}
-    }
-    let file = bundle.text_at(&["path"]);
-    if file.is_empty() {
-        out.required(path.child("path"), "");
-    }
-    local_path(file, &path.child("path"), out);
-}
-
-fn csi(source: &Value, path: &Path, out: &mut Faults<'_>) {
-    let driver = source.text_at(&["driver"]);
-    out.declared(&path.child("driver"));
-    if driver.len() > 63 {
-        out.too_long(path.child("driver"), 63);
-    }
-    if !driver.is_empty() {
-        out.invalid_each(&path.child("driver"), driver, names::dns1123_subdomain(&driver.to_lowercase()));
-    }
-    if let Some(secret) = source.get("nodePublishSecretRef") {
-        let path = path.child("nodePublishSecretRef").child("name");
-        match secret.text_at(&["name"]) {
-            "" => out.required(path, ""),
-            name => out.invalid_each(&path, name, names::dns1123_subdomain(name)),
-        }
-    }
 }
 
 /// A claim of the pod's own is called after both.
@@ -295,30 +204,8 @@ fn ephemeral(context: &Context<'_>, volume: &Value, source: &Value, path: &Path,
     }
 }
 
-fn mode(object: &Value, member: &str, path: &Path, out: &mut Faults<'_>) {
+pub(super) fn mode(object: &Value, member: &str, path: &Path, out: &mut Faults<'_>) {
     if let Some(mode) = number(object, member).filter(|mode| !(0..=0o777).contains(mode)) {
         out.invalid(path.child(member), mode, MODE);
-    }
-}
-
-/// A path that stays below its root.
-pub(super) fn descending_path(text: &str, path: &Path, out: &mut Faults<'_>) {
-    if text.starts_with('/') {
-        out.invalid(path.clone(), quoted(text), "must be a relative path");
-    }
-    no_steps_back(text, path, out);
-}
-
-/// A path below its root whose names are free.
-pub(super) fn local_path(text: &str, path: &Path, out: &mut Faults<'_>) {
-    descending_path(text, path, out);
-    if text.starts_with("..") && !text.split('/').any(|part| part == "..") {
-        out.invalid(path.clone(), quoted(text), "must not start with '..'");
-    }
-}
-
-fn no_steps_back(text: &str, path: &Path, out: &mut Faults<'_>) {
-    if text.split('/').any(|part| part == "..") {
-        out.invalid(path.clone(), quoted(text), "must not contain '..'");
     }
 }

@@ -139,10 +139,10 @@ fn user_name(user: &str, path: &Path, out: &mut Faults<'_>) {
         }
     };
     if let Some(domain) = domain {
-        if domain.is_empty() || domain.len() > 256 {
+        if domain.len() >= 256 {
             refuse("runAsUserName's Domain length must be under 256 characters");
         }
-        if domain.starts_with('.') || domain.contains(['\\', '/', ':', '*', '?', '"', '<', '>', '|']) {
+        if !is_netbios(domain) && !is_dns(domain) {
             refuse("runAsUserName's Domain doesn't match the NetBios nor the DNS format");
         }
     }
@@ -157,6 +157,21 @@ fn user_name(user: &str, path: &Path, out: &mut Faults<'_>) {
     if name.contains(['"', '/', '\\', '[', ']', ':', ';', '|', '=', ',', '+', '*', '?', '<', '>', '@']) {
         refuse("runAsUserName's User cannot contain the following characters: \"/\\:;|=,+*?<>@[]");
     }
+}
+
+fn is_netbios(domain: &str) -> bool {
+    (1..=15).contains(&domain.chars().count())
+        && !domain.starts_with('.')
+        && !domain.contains(['\\', '/', ':', '*', '?', '"', '<', '>', '|'])
+}
+
+fn is_dns(domain: &str) -> bool {
+    domain.split('.').all(|label| {
+        (1..=63).contains(&label.len())
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    })
 }
 
 /// The faults of pods whose containers are processes of a Windows host.
@@ -192,7 +207,7 @@ pub(super) fn host_process(context: &Context<'_>, path: &Path, out: &mut Faults<
     if !flag(context.spec, "hostNetwork") {
         out.invalid(
             path.child("hostNetwork"),
-            true,
+            false,
             "hostNetwork must be true if pod contains any hostProcess containers",
         );
     }
