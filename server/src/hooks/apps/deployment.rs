@@ -56,7 +56,7 @@ impl Hooks for Deployment {
     }
 
     fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
-        warnings::template(object, old, &["spec", "template"])
+        warnings::workload(object, old, &["spec", "template"])
     }
 
     fn cell(&self, column: &str, object: &Value) -> Value {

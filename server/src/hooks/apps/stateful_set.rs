@@ -2,14 +2,14 @@
 
 use apiwright_json::{Object, Value};
 use apiwright_meta::field::{go_value, quoted};
-use apiwright_meta::{ErrorList, Path, names};
+use apiwright_meta::{ErrorList, Path, names, object};
 use apiwright_registry::Hooks;
 use apiwright_registry::hooks::WriteContext;
 use apiwright_schema::go::internal;
 
 use super::workload::{self, spec};
 use crate::generated::catalogue;
-use crate::hooks::core::claim_spec_faults;
+use crate::hooks::core::{claim_spec_faults, claim_warnings};
 use crate::hooks::shared::cells;
 use crate::hooks::shared::faults::Faults;
 use crate::hooks::shared::pod_spec::{Template, warnings};
@@ -70,7 +70,20 @@ impl Hooks for StatefulSet {
     }
 
     fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
-        warnings::template(object, old, &["spec", "template"])
+        let mut texts = warnings::template(object, old, &["spec", "template"]);
+        let generation = |object| object::metadata(object).get("generation").cloned();
+        if old.is_none_or(|old| generation(old) != generation(object)) {
+            for (at, claim) in cells::items(object, &["spec", "volumeClaimTemplates"]).iter().enumerate() {
+                if let Some(claim) = claim.get("spec") {
+                    claim_warnings(claim, &spec("volumeClaimTemplates").index(at), &mut texts);
+                }
+            }
+        }
+        if object.at(&["spec", "revisionHistoryLimit"]).and_then(Value::as_i64).is_some_and(|limit| limit < 0)
+        {
+            texts.push("spec.revisionHistoryLimit: a negative value retains all historical revisions".into());
+        }
+        texts
     }
 
     fn cell(&self, column: &str, object: &Value) -> Value {

@@ -49,7 +49,9 @@ impl Hooks for CronJob {
     }
 
     fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
-        warnings::template(object, old, TEMPLATE)
+        let mut texts = warnings::workload(object, old, TEMPLATE);
+        job::warn_of_many_indexes(object, &["spec", "jobTemplate", "spec"], old, &mut texts);
+        texts
     }
 
     fn cell(&self, column: &str, object: &Value) -> Value {

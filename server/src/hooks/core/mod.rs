@@ -24,7 +24,9 @@ pub use limit_range::LimitRange;
 pub use namespace::Namespace;
 pub use node::Node;
 pub use persistent_volume::{PersistentVolume, inline_faults as inline_volume_faults};
-pub use persistent_volume_claim::{PersistentVolumeClaim, spec_faults as claim_spec_faults};
+pub use persistent_volume_claim::{
+    PersistentVolumeClaim, spec_faults as claim_spec_faults, warnings as claim_warnings,
+};
 pub use pod::Pod;
 pub use pod_template::PodTemplate;
 pub use replication_controller::ReplicationController;

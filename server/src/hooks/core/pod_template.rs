@@ -1,8 +1,12 @@
 //! PodTemplates.
 
 use apiwright_json::Value;
+use apiwright_meta::{ErrorList, Path};
 use apiwright_registry::Hooks;
+use apiwright_registry::hooks::WriteContext;
 
+use crate::hooks::shared::faults::Faults;
+use crate::hooks::shared::pod_spec::{Template, warnings};
 use crate::hooks::shared::{cells, pod_spec};
 
 /// The hooks of PodTemplates.
@@ -16,6 +20,24 @@ impl Hooks for PodTemplate {
         }
     }
 
+    fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
+        faults(object, errors);
+    }
+
+    fn validate_update(
+        &self,
+        _context: WriteContext<'_>,
+        object: &Value,
+        _old: &Value,
+        errors: &mut ErrorList,
+    ) {
+        faults(object, errors);
+    }
+
+    fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
+        warnings::template(object, old, &["template"])
+    }
+
     fn cell(&self, column: &str, object: &Value) -> Value {
         match column {
             "Containers" => pod_spec::container_names(object, &["template"]).into(),
@@ -24,4 +46,10 @@ impl Hooks for PodTemplate {
             _ => Value::Null,
         }
     }
+}
+
+fn faults(object: &Value, errors: &mut ErrorList) {
+    let path = Path::new("template");
+    let mut out = Faults::take(errors, &path);
+    Template::at(object.get("template"), path).faults(&mut out);
 }

@@ -6,6 +6,7 @@ use apiwright_meta::{ErrorList, Path};
 use apiwright_registry::Hooks;
 use apiwright_registry::hooks::WriteContext;
 
+use crate::hooks::shared::pod_spec::warnings;
 use crate::hooks::shared::{cells, pod_spec};
 
 /// The hooks of `ReplicationController`s.
@@ -46,6 +47,14 @@ impl Hooks for ReplicationController {
         if context.subresource.is_empty() {
             number_faults(object, errors);
             template_faults(object, errors);
+        }
+    }
+
+    fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
+        // Upstream looks at the template as it was.
+        match old {
+            None => warnings::workload(object, None, &["spec", "template"]),
+            Some(old) => warnings::template(old, Some(object), &["spec", "template"]),
         }
     }
 

@@ -1,13 +1,13 @@
 //! RuntimeClasses.
 
-use apiwright_json::Value;
+use apiwright_json::{Object, Value};
 use apiwright_meta::labels::validate_labels;
 use apiwright_meta::{ErrorList, Path};
 use apiwright_registry::Hooks;
 use apiwright_registry::hooks::WriteContext;
 
 use crate::hooks::shared::faults::Faults;
-use crate::hooks::shared::pod_spec;
+use crate::hooks::shared::{old_labels, pod_spec};
 
 /// The hooks of RuntimeClasses.
 #[derive(Debug)]
@@ -28,5 +28,15 @@ impl Hooks for RuntimeClass {
             out.append(validate_labels(labels, &path.child("nodeSelector")));
         }
         pod_spec::tolerations(scheduling, &path.child("tolerations"), &mut out);
+    }
+
+    fn warnings(&self, object: &Value, _old: Option<&Value>) -> Vec<String> {
+        let selector = object.at(&["scheduling", "nodeSelector"]).and_then(Value::as_object);
+        let path = Path::new("scheduling").child("nodeSelector");
+        let texts = selector
+            .into_iter()
+            .flat_map(Object::keys)
+            .filter_map(|label| old_labels::message(label).map(|why| format!("{}: {why}", path.key(label))));
+        texts.collect()
     }
 }

@@ -8,6 +8,7 @@ pub mod faults;
 pub mod ip;
 pub mod keys;
 pub mod node_selector;
+pub mod old_labels;
 pub mod pod_spec;
 pub mod ports;
 pub mod quoting;

@@ -8,6 +8,8 @@ use apiwright_meta::{ErrorList, Path, names};
 use apiwright_registry::Hooks;
 use apiwright_registry::hooks::WriteContext;
 
+use crate::hooks::shared::old_labels;
+
 /// The hooks of CSIStorageCapacities.
 #[derive(Debug)]
 pub struct CSIStorageCapacity;
@@ -24,5 +26,13 @@ impl Hooks for CSIStorageCapacity {
             let why = "must be greater than or equal to 0";
             errors.invalid(Path::new("capacity"), quoted(&amount.to_string()), why);
         }
+    }
+
+    fn warnings(&self, object: &Value, _old: Option<&Value>) -> Vec<String> {
+        let mut texts = Vec::new();
+        if let Some(topology) = object.get("nodeTopology") {
+            old_labels::of_selector(topology, &Path::new("nodeTopology"), &mut texts);
+        }
+        texts
     }
 }

@@ -7,7 +7,7 @@ use apiwright_registry::hooks::WriteContext;
 
 use super::topology;
 use crate::hooks::shared::faults::Faults;
-use crate::hooks::shared::storage_driver;
+use crate::hooks::shared::{cells, old_labels, storage_driver};
 
 /// The hooks of StorageClasses.
 #[derive(Debug)]
@@ -37,6 +37,19 @@ impl Hooks for StorageClass {
             out.drop_below(&Path::new(member));
             storage_driver::fixed(class, old, member, &mut out);
         }
+    }
+
+    fn warnings(&self, class: &Value, _old: Option<&Value>) -> Vec<String> {
+        let mut texts = Vec::new();
+        for (at, term) in cells::items(class, &["allowedTopologies"]).iter().enumerate() {
+            let path = Path::new("allowedTopologies").index(at).child("matchLabelExpressions");
+            for (at, one) in cells::items(term, &["matchLabelExpressions"]).iter().enumerate() {
+                if let Some(why) = old_labels::message(one.text_at(&["key"])) {
+                    texts.push(format!("{}: {why}", path.index(at).child("key")));
+                }
+            }
+        }
+        texts
     }
 
     fn cell(&self, column: &str, object: &Value) -> Value {

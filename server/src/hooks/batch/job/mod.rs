@@ -85,7 +85,9 @@ impl Hooks for Job {
     }
 
     fn warnings(&self, object: &Value, old: Option<&Value>) -> Vec<String> {
-        warnings::template(object, old, TEMPLATE)
+        let mut texts = warnings::workload(object, old, TEMPLATE);
+        warn_of_many_indexes(object, &["spec"], old, &mut texts);
+        texts
     }
 
     fn cell(&self, column: &str, object: &Value) -> Value {
@@ -98,6 +100,35 @@ impl Hooks for Job {
             "Selector" => cells::selector(object, &["spec", "selector"]).into(),
             _ => Value::Null,
         }
+    }
+}
+
+/// Who counts so many indexes may lose count of them. It is said after what is said of the name.
+pub(super) fn warn_of_many_indexes(
+    object: &Value,
+    at: &[&str],
+    old: Option<&Value>,
+    texts: &mut Vec<String>,
+) {
+    const COMPLETIONS: i64 = 100_000;
+    const PARALLELISM: i64 = 10_000;
+    let generation = |object| object::metadata(object).get("generation").cloned();
+    let Some(spec) = object.at(at).filter(|_| old.is_none_or(|old| generation(old) != generation(object)))
+    else {
+        return;
+    };
+    let number = |member: &str| spec.get(member).and_then(Value::as_i64).unwrap_or_default();
+    let is_indexed = spec.text_at(&["completionMode"]) == "Indexed";
+    if is_indexed && number("completions") > COMPLETIONS && number("parallelism") > PARALLELISM {
+        let path = at.join(".");
+        let place = texts.iter().take_while(|text| text.starts_with("metadata.name: ")).count();
+        texts.insert(
+            place,
+            format!(
+                "{path}: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher \
+                 than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
+            ),
+        );
     }
 }
 

@@ -5,7 +5,8 @@ mod validate;
 use std::collections::BTreeSet;
 
 use apiwright_json::Value;
-use apiwright_meta::{ErrorList, object};
+use apiwright_meta::address::warn_of_cidr;
+use apiwright_meta::{ErrorList, Path, object};
 use apiwright_registry::Hooks;
 use apiwright_registry::hooks::WriteContext;
 
@@ -41,6 +42,21 @@ impl Hooks for Node {
         } else {
             validate::update(object, old, errors);
         }
+    }
+
+    fn warnings(&self, object: &Value, _old: Option<&Value>) -> Vec<String> {
+        let mut texts = Vec::new();
+        if object.at(&["spec", "configSource"]).is_some() {
+            texts.push("spec.configSource: the feature is no longer supported".into());
+        }
+        if !object.text_at(&["spec", "externalID"]).is_empty() {
+            texts.push("spec.externalID: this field is deprecated, and is unused by Kubernetes".into());
+        }
+        for (at, network) in cells::items(object, &["spec", "podCIDRs"]).iter().enumerate() {
+            let path = Path::new("spec").child("podCIDRs").index(at);
+            texts.extend(warn_of_cidr(&path, network.as_str().unwrap_or_default()));
+        }
+        texts
     }
 
     fn cell(&self, column: &str, object: &Value) -> Value {

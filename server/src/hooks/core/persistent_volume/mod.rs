@@ -3,13 +3,26 @@
 mod validate;
 
 use apiwright_json::Value;
-use apiwright_meta::{ErrorList, object, time};
+use apiwright_meta::{ErrorList, Path, object, time};
 use apiwright_registry::Hooks;
 use apiwright_registry::hooks::WriteContext;
 
-use crate::hooks::shared::cells;
+use crate::hooks::shared::{cells, old_labels};
 
 pub use validate::inline_faults;
+
+/// Where the class was named before there was a field.
+pub(super) const OLD_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
+
+/// Sources that are going or gone.
+const OLD_SOURCES: [(&str, &str, &str); 6] = [
+    ("cephfs", "cephfs", "deprecated in v1.28, non-functional in v1.31+"),
+    ("photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
+    ("scaleIO", "scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
+    ("storageos", "storageOS", "deprecated in v1.22, non-functional in v1.25+"),
+    ("glusterfs", "glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
+    ("rbd", "rbd", "deprecated in v1.28, non-functional in v1.31+"),
+];
 
 /// The hooks of `PersistentVolumes`.
 #[derive(Debug)]
@@ -52,6 +65,10 @@ impl Hooks for PersistentVolume {
         }
     }
 
+    fn warnings(&self, object: &Value, _old: Option<&Value>) -> Vec<String> {
+        warnings(object)
+    }
+
     fn cell(&self, column: &str, object: &Value) -> Value {
         match column {
             "Access Modes" => access_modes(cells::items(object, &["spec", "accessModes"])).into(),
@@ -88,4 +105,31 @@ fn claim(object: &Value) -> String {
         Some(claim) => format!("{}/{}", claim.text_at(&["namespace"]), claim.text_at(&["name"])),
         None => String::new(),
     }
+}
+
+/// What is allowed and should not be done.
+fn warnings(volume: &Value) -> Vec<String> {
+    let (path, mut texts) = (Path::new("spec"), Vec::new());
+    if object::annotation(volume, OLD_CLASS).is_some() {
+        let path = Path::new("metadata").child("annotations").key(OLD_CLASS);
+        texts.push(format!("{path}: deprecated since v1.8; use \"storageClassName\" attribute instead"));
+    }
+    if volume.text_at(&["spec", "persistentVolumeReclaimPolicy"]) == "Recycle" {
+        texts.push(format!(
+            "{}: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic \
+             provisioning.",
+            path.child("persistentVolumeReclaimPolicy")
+        ));
+    }
+    let terms = cells::items(volume, &["spec", "nodeAffinity", "required", "nodeSelectorTerms"]);
+    let terms_path = path.child("nodeAffinity").child("required").child("nodeSelectorTerms");
+    for (at, term) in terms.iter().enumerate() {
+        old_labels::of_term(term, &terms_path.index(at), &mut texts);
+    }
+    for (source, shown, why) in OLD_SOURCES {
+        if volume.at(&["spec", source]).is_some() {
+            texts.push(format!("{}: {why}", path.child(shown)));
+        }
+    }
+    texts
 }

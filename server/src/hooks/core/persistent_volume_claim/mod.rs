@@ -3,11 +3,13 @@
 mod validate;
 
 use apiwright_json::Value;
-use apiwright_meta::{ErrorList, object};
+use apiwright_meta::field::quoted;
+use apiwright_meta::quantity::Quantity;
+use apiwright_meta::{ErrorList, Path, object};
 use apiwright_registry::Hooks;
 use apiwright_registry::hooks::WriteContext;
 
-use super::persistent_volume::{access_modes, storage_class};
+use super::persistent_volume::{OLD_CLASS, access_modes, storage_class};
 use crate::hooks::shared::cells;
 
 pub use validate::spec_faults;
@@ -54,6 +56,18 @@ impl Hooks for PersistentVolumeClaim {
         }
     }
 
+    fn warnings(&self, object: &Value, _old: Option<&Value>) -> Vec<String> {
+        let mut texts = Vec::new();
+        if object::annotation(object, OLD_CLASS).is_some() {
+            let path = Path::new("metadata").child("annotations").key(OLD_CLASS);
+            texts.push(format!("{path}: deprecated since v1.8; use \"storageClassName\" attribute instead"));
+        }
+        if let Some(spec) = object.get("spec") {
+            warnings(spec, &Path::new("spec"), &mut texts);
+        }
+        texts
+    }
+
     fn cell(&self, column: &str, object: &Value) -> Value {
         let bound = !object.text_at(&["spec", "volumeName"]).is_empty();
         match column {
@@ -64,6 +78,20 @@ impl Hooks for PersistentVolumeClaim {
             "Capacity" | "Access Modes" => "".into(),
             "StorageClass" => storage_class(object).into(),
             _ => Value::Null,
+        }
+    }
+}
+
+/// Warnings about the spec of a claim: bytes come whole.
+pub fn warnings(spec: &Value, path: &Path, texts: &mut Vec<String>) {
+    for list in ["requests", "limits"] {
+        let amount = spec.at(&["resources", list, "storage"]).and_then(|one| Quantity::from_value(one).ok());
+        if let Some(amount) = amount.filter(|amount| amount.milli_value() % 1000 != 0) {
+            let (path, amount) = (path.child("resources").child(list).key("storage"), amount.to_string());
+            texts.push(format!(
+                "{path}: fractional byte value {} is invalid, must be an integer",
+                quoted(&amount)
+            ));
         }
     }
 }

@@ -91,7 +91,9 @@ impl Hooks for Pod {
             "status" => {
                 status::faults(object, old, errors);
                 if errors.is_empty() {
-                    status::warnings(object).into_iter().for_each(|text| context.notes.add(text));
+                    for text in status::warnings(object) {
+                        context.notes.add(text);
+                    }
                 }
             }
             "ephemeralcontainers" => update::ephemeral_containers(object, old, errors),

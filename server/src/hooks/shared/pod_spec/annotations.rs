@@ -13,9 +13,10 @@ use crate::hooks::shared::volume_source;
 pub const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 const MIRROR: &str = "kubernetes.io/config.mirror";
-const SECCOMP: &str = "seccomp.security.alpha.kubernetes.io/pod";
+/// A pod's seccomp profile.
+pub(super) const SECCOMP: &str = "seccomp.security.alpha.kubernetes.io/pod";
 /// Before a container's name: its seccomp profile.
-const SECCOMP_OF: &str = "container.seccomp.security.alpha.kubernetes.io/";
+pub(super) const SECCOMP_OF: &str = "container.seccomp.security.alpha.kubernetes.io/";
 /// Two names of the profile that a runtime has.
 const RUNTIME_SECCOMP: [&str; 2] = ["runtime/default", "docker/default"];
 

@@ -134,7 +134,7 @@ fn is_iqn(text: &str) -> bool {
             && domain.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.'))
             && suffix.is_none_or(|suffix| {
                 !suffix.is_empty()
-                    && !suffix.contains(|one: char| matches!(one, ',' | ';' | '*' | '&' | '$' | '|'))
+                    && !suffix.contains([',', ';', '*', '&', '$', '|'])
                     && !suffix.contains(char::is_whitespace)
             })
     })

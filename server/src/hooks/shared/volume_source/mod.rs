@@ -122,12 +122,14 @@ fn csi(source: &Value, of: Of<'_>, own: &Path, out: &mut Faults<'_>) {
 }
 
 fn named_secret(secret: &Value, path: &Path, out: &mut Faults<'_>) {
-    let checks: [(&str, fn(&str) -> Vec<String>); 2] =
-        [("name", names::dns1123_subdomain), ("namespace", names::dns1123_label)];
-    for (member, check) in checks {
-        match secret.text_at(&[member]) {
+    let (name, namespace) = (secret.text_at(&["name"]), secret.text_at(&["namespace"]));
+    for (member, text, faults) in [
+        ("name", name, names::dns1123_subdomain(name)),
+        ("namespace", namespace, names::dns1123_label(namespace)),
+    ] {
+        match text {
             "" => out.required(path.child(member), ""),
-            text => out.invalid_each(&path.child(member), text, check(text)),
+            text => out.invalid_each(&path.child(member), text, faults),
         }
     }
 }
