@@ -7,6 +7,7 @@ use apiwright_json::Value;
 use apiwright_meta::{GroupResource, GroupVersionKind, Status, object};
 use apiwright_registry::Resource;
 
+use crate::annotations::Annotations;
 use crate::forms::Forms;
 use crate::reinvocation::Reinvocation;
 use crate::warnings::Warnings;
@@ -36,6 +37,8 @@ pub struct Attributes<'a> {
     pub options: Option<&'a Value>,
     /// Where plugins put texts for Warning headers.
     pub warnings: &'a Warnings,
+    /// What plugins note for the audit.
+    pub annotations: &'a Annotations,
     /// The same objects in other versions and groups.
     pub versions: &'a [Arc<Resource>],
     /// How objects get from one version to another.

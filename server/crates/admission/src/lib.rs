@@ -5,6 +5,7 @@
 //! Absence: webhooks and policies are plugins like the others and live above, with their clients.
 
 pub mod admission;
+pub mod annotations;
 pub mod attributes;
 pub mod forms;
 pub mod matching;
@@ -17,6 +18,7 @@ pub mod reinvocation;
 pub mod warnings;
 
 pub use admission::{Admission, ChoiceError};
+pub use annotations::{Annotations, Wanted};
 pub use attributes::{Attributes, Operation, User};
 pub use forms::{Forms, OneForm};
 pub use objects::Objects;

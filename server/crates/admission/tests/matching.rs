@@ -6,7 +6,9 @@ mod support;
 use std::sync::Arc;
 
 use apiwright_admission::matching::Criteria;
-use apiwright_admission::{Attributes, Objects, OneForm, Operation, Reinvocation, User, Warnings};
+use apiwright_admission::{
+    Annotations, Attributes, Objects, OneForm, Operation, Reinvocation, User, Warnings,
+};
 use apiwright_meta::GroupVersionKind;
 use apiwright_registry::resource::Verb;
 use apiwright_registry::{Kind, Resource, Store, Subresource, SubresourceKind, WriteOptions};
@@ -67,6 +69,7 @@ impl Request {
             deadline: None,
             options: None,
             warnings: &warnings,
+            annotations: &Annotations::default(),
             versions,
             forms: &OneForm,
             reinvocation: &reinvocation,

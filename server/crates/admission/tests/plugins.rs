@@ -6,8 +6,8 @@ mod support;
 use std::sync::Arc;
 
 use apiwright_admission::{
-    Admission, Ask, Attributes, Objects, OneForm, Operation, Permits, Reinvocation, Tolerations, User,
-    Warnings, built_in,
+    Admission, Annotations, Ask, Attributes, Objects, OneForm, Operation, Permits, Reinvocation, Tolerations,
+    User, Warnings, built_in,
 };
 use apiwright_json::Value;
 use apiwright_meta::status::Result;
@@ -34,6 +34,7 @@ struct Cluster {
     objects: Objects,
     admission: Admission,
     reinvocation: Reinvocation,
+    annotations: Annotations,
 }
 
 impl Cluster {
@@ -47,7 +48,12 @@ impl Cluster {
         let order = plugins.iter().map(|name| (*name, true));
         let admission =
             Admission::choose(built_in(&objects, &permits, Tolerations::default()), order, &[], &[]).unwrap();
-        let cluster = Self { objects, admission, reinvocation: Reinvocation::default() };
+        let cluster = Self {
+            objects,
+            admission,
+            reinvocation: Reinvocation::default(),
+            annotations: Annotations::default(),
+        };
         cluster.make("", "namespaces", r#"{"metadata":{"name":"ns"}}"#).await;
         cluster
     }
@@ -106,6 +112,7 @@ impl Cluster {
             deadline: None,
             options: None,
             warnings,
+            annotations: &self.annotations,
             versions: &[],
             forms: &OneForm,
             reinvocation: &self.reinvocation,

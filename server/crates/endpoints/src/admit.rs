@@ -1,8 +1,9 @@
 //! Admission around a write: mutating plugins on the object, validating ones before it is stored,
 //! and the question whether a PUT or an apply may create.
 
-use apiwright_admission::{Attributes, Reinvocation, User, Warnings};
+use apiwright_admission::{Annotations, Attributes, Reinvocation, User, Wanted, Warnings};
 use apiwright_chain::Decision;
+use apiwright_chain::trail::Depth;
 use apiwright_json::Value;
 use apiwright_meta::status::Result;
 use apiwright_meta::{GroupResource, GroupVersionKind, Status, object};
@@ -29,6 +30,7 @@ pub(crate) struct Admit<'a> {
     kind: GroupVersionKind,
     options: Options<'a>,
     forms: TargetForms<'a>,
+    annotations: Annotations,
     view: Option<&'a dyn View>,
 }
 
@@ -47,7 +49,12 @@ impl<'a> Admit<'a> {
     /// For one request.
     pub(crate) fn new(call: &'a Call, target: Target<'a>, options: Options<'a>) -> Self {
         let forms = TargetForms::new(target);
-        Self { call, target, kind: kind(target), options, forms, view: None }
+        let annotations = Annotations::new(match call.trail.as_deref().map(|trail| trail.depth) {
+            None => Wanted::Nothing,
+            Some(Depth::Metadata) => Wanted::Metadata,
+            Some(Depth::Request | Depth::RequestResponse) => Wanted::Objects,
+        });
+        Self { call, target, kind: kind(target), options, forms, annotations, view: None }
     }
 
     /// Shows objects in another form before they are stored.
@@ -64,7 +71,7 @@ impl<'a> Admit<'a> {
         let (warnings, reinvocation) = Default::default();
         let attributes = self.attributes(operation, &name, options.as_ref(), &warnings, &reinvocation);
         let mutated = self.target.server.shared.admission.mutate(&attributes, Some(new), old).await;
-        self.call.warnings.extend(warnings.take());
+        self.tell(&warnings);
         mutated
     }
 
@@ -78,7 +85,7 @@ impl<'a> Admit<'a> {
         if admitted.is_ok() {
             admitted = admission.validate(&attributes, Some(object), None).await;
         }
-        self.call.warnings.extend(warnings.take());
+        self.tell(&warnings);
         admitted
     }
 
@@ -102,8 +109,18 @@ impl<'a> Admit<'a> {
         if admitted.is_ok() {
             admitted = admission.validate(&attributes, new, old).await;
         }
-        self.call.warnings.extend(warnings.take());
+        self.tell(&warnings);
         admitted
+    }
+
+    /// Tells what plugins warned of and what they noted.
+    fn tell(&self, warnings: &Warnings) {
+        self.call.warnings.extend(warnings.take());
+        if let Some(trail) = &self.call.trail {
+            for (key, value) in self.annotations.take() {
+                trail.annotate(key, value);
+            }
+        }
     }
 
     fn attributes<'b>(
@@ -127,6 +144,7 @@ impl<'a> Admit<'a> {
             deadline: self.call.deadline,
             options,
             warnings,
+            annotations: &self.annotations,
             versions: &self.target.server.siblings,
             forms: &self.forms,
             reinvocation,

@@ -43,6 +43,7 @@ pub(crate) struct Validation {
 /// One of its audit annotations.
 #[derive(Debug)]
 pub(crate) struct Annotation {
+    pub(crate) key: String,
     pub(crate) expression: String,
     pub(crate) program: Result<Program, String>,
 }
@@ -83,7 +84,8 @@ impl Policy {
                 .iter()
                 .map(|one| {
                     let expression = one.text_at(&["valueExpression"]).to_owned();
-                    Annotation { program: compile(&asking, &expression, Expected::StringOrNull), expression }
+                    let program = compile(&asking, &expression, Expected::StringOrNull);
+                    Annotation { key: one.text_at(&["key"]).to_owned(), program, expression }
                 })
                 .collect(),
             mutations: items(spec, "mutations").iter().map(|one| Mutation::of(one, &mutating)).collect(),

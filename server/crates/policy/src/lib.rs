@@ -4,9 +4,9 @@
 //! it evaluates.
 //! Invariant: where nothing is configured, a request costs one load of an atomic pointer. Expressions are compiled
 //! once, when a policy changes, by event.
-//! Absence: audit annotations are evaluated, because they may fail, and reach no audit log. The status of policies is
-//! kube-controller-manager's to write.
+//! Absence: the status of policies is kube-controller-manager's to write.
 
+mod annotations;
 mod authority;
 mod bindings;
 mod conditions;

@@ -10,6 +10,7 @@ use apiwright_meta::status::{Reason, Result};
 use apiwright_meta::{Cause, Status};
 use futures::future::BoxFuture;
 
+use crate::annotations::{self, Collected};
 use crate::authority::Authority;
 use crate::bindings::{Binding, Hook, Policies};
 use crate::conditions::Unmet;
@@ -36,6 +37,8 @@ struct Denial {
 struct Finding {
     message: String,
     reason: String,
+    /// Which of the policy's validations it was.
+    index: usize,
 }
 
 impl ValidatingAdmissionPolicy {
@@ -75,6 +78,7 @@ impl ValidatingAdmissionPolicy {
                 return Ok(());
             }
         };
+        let mut collected = Collected::default();
         let mut converted: Option<Converted> = None;
         let authority = Authority::new(&self.world.authorizer, &request.user);
         for binding in &hook.bindings {
@@ -120,11 +124,12 @@ impl ValidatingAdmissionPolicy {
                     authority: &authority,
                     variables: &policy.variables,
                 };
-                for finding in evaluate(policy, &evaluation, denials, binding) {
+                for finding in evaluate(policy, &evaluation, request, &mut collected, denials, binding) {
                     act(request, policy, binding, finding, denials);
                 }
             }
         }
+        collected.tell(policy, request);
         Ok(())
     }
 }
@@ -144,47 +149,53 @@ fn act(
                 "Validation failed for ValidatingAdmissionPolicy '{}' with binding '{}': {}",
                 policy.name, binding.name, finding.message
             )),
-            // For the audit log, which nobody writes yet.
+            "Audit" => annotations::tell_failure(request, policy, binding, &finding.message, finding.index),
             _ => {}
         }
     }
 }
 
 /// What a policy finds wrong with a request.
-fn evaluate(
-    policy: &Policy,
-    evaluation: &Evaluation<'_>,
+fn evaluate<'p>(
+    policy: &'p Policy,
+    evaluation: &Evaluation<'p>,
+    request: &Attributes<'_>,
+    collected: &mut Collected,
     denials: &mut Vec<Denial>,
     binding: &Binding,
 ) -> Vec<Finding> {
-    let failed = |message: String| Finding { message, reason: String::new() };
+    let failed = |message: String, index| Finding { message, reason: String::new(), index };
     // A failure counts where the policy does not ignore it.
-    let failures = |message: String| if policy.ignores_failures { Vec::new() } else { vec![failed(message)] };
+    let failures = |message: String, index| {
+        if policy.ignores_failures { Vec::new() } else { vec![failed(message, index)] }
+    };
     match policy.conditions.evaluate(evaluation) {
         Ok(()) => {}
         Err(Unmet::Condition(_)) => return Vec::new(),
-        Err(Unmet::Failed(why)) => return failures(why),
+        Err(Unmet::Failed(why)) => return failures(why, 0),
     }
     let mut budget = Budget::new(BUDGET);
     let mut findings = Vec::new();
-    for validation in &policy.validations {
+    for (index, validation) in policy.validations.iter().enumerate() {
         let message = match holds(policy, validation, evaluation, &mut budget) {
             Ok(true) => continue,
             Ok(false) => {
                 let message = message(policy, validation, evaluation, &mut budget);
-                findings.push(Finding { message, reason: validation.reason.clone() });
+                findings.push(Finding { message, reason: validation.reason.clone(), index });
                 continue;
             }
             Err(Failure::Error(why)) => {
                 format!("expression '{}' resulted in error: {why}", validation.expression)
             }
-            Err(Failure::Exhausted) => return failures(EXHAUSTED.to_owned()),
+            Err(Failure::Exhausted) => return failures(EXHAUSTED.to_owned(), index),
         };
         if !policy.ignores_failures {
-            findings.push(failed(message));
+            findings.push(failed(message, index));
         }
     }
-    annotate(policy, evaluation, denials, binding);
+    for why in annotations::evaluate(policy, evaluation, request, EXHAUSTED, collected) {
+        denials.push(denial(policy, Some(binding), &why, ""));
+    }
     findings
 }
 
@@ -225,29 +236,6 @@ fn message<'a>(
     match validation.message.trim() {
         "" => format!("failed expression: {}", validation.expression.trim()),
         message => message.to_owned(),
-    }
-}
-
-/// Evaluates annotations; those that fail refuse, where failures count.
-fn annotate(policy: &Policy, evaluation: &Evaluation<'_>, denials: &mut Vec<Denial>, binding: &Binding) {
-    if policy.ignores_failures {
-        return;
-    }
-    let mut budget = Budget::new(BUDGET);
-    for annotation in &policy.annotations {
-        let why = match &annotation.program {
-            Err(why) => format!("compilation error: {why}"),
-            Ok(program) => {
-                match evaluation.evaluate(program, Names::asking(policy.has_params()), &mut budget) {
-                    Ok(_) => continue,
-                    Err(Failure::Exhausted) => EXHAUSTED.to_owned(),
-                    Err(Failure::Error(why)) => {
-                        format!("expression '{}' resulted in error: {why}", annotation.expression)
-                    }
-                }
-            }
-        };
-        denials.push(denial(policy, Some(binding), &why, ""));
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct Answer {
     pub(crate) patch: Vec<u8>,
     pub(crate) patch_type: String,
     pub(crate) warnings: Vec<String>,
+    /// What it notes for the audit.
+    pub(crate) annotations: Vec<(String, String)>,
 }
 
 /// Why an answer is none.
@@ -67,6 +69,7 @@ impl Answer {
             .map_err(|error| Fault::Unreadable(illegal(&error)))?;
         let patch_type = text("patchType")?;
         let warnings = warnings(response)?;
+        let annotations = annotations(response)?;
         let status = match member(response, "status") {
             None => None,
             Some(status @ Value::Object(_)) => Some(Status::from_fields(status)),
@@ -82,7 +85,7 @@ impl Answer {
             ReviewVersion::V1Beta1 if patch.is_empty() => "",
             ReviewVersion::V1Beta1 => "JSONPatch",
         };
-        Ok(Self { allowed, status, patch, patch_type: patch_type.into(), warnings })
+        Ok(Self { allowed, status, patch, patch_type: patch_type.into(), warnings, annotations })
     }
 
     /// The refusal of a webhook of this name.
@@ -165,6 +168,23 @@ fn warnings(response: &Value) -> Result<Vec<String>, Fault> {
         other => Err(unfit(other, "warnings", "string")),
     };
     items.iter().map(text).collect()
+}
+
+fn annotations(response: &Value) -> Result<Vec<(String, String)>, Fault> {
+    const NAME: &str = "auditAnnotations";
+    let members = match member(response, NAME) {
+        None => return Ok(Vec::new()),
+        Some(Value::Object(members)) => members,
+        Some(other) => return Err(unfit(other, NAME, "map[string]string")),
+    };
+    let text = |(key, value): (&apiwright_json::Str, &Value)| match value {
+        Value::String(text) => Ok((key.to_string(), text.to_string())),
+        Value::Null => Ok((key.to_string(), String::new())),
+        other => Err(unfit(other, NAME, "string")),
+    };
+    let mut annotations = members.iter().map(text).collect::<Result<Vec<_>, _>>()?;
+    annotations.sort();
+    Ok(annotations)
 }
 
 fn member<'a>(response: &'a Value, name: &str) -> Option<&'a Value> {

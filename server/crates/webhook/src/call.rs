@@ -56,11 +56,20 @@ pub(crate) async fn ask(
         })
     })?;
     answer.warnings.iter().for_each(|text| request.warnings.add(text.as_str()));
+    for (key, value) in &answer.annotations {
+        request.annotations.add(format!("{}/{key}", hook.name), || value.clone());
+    }
     Ok(answer)
 }
 
 /// What a refusal means: the request's refusal, or nothing where the webhook may be out of reach.
-pub(crate) fn decide(hook: &Hook, request: &Attributes<'_>, refusal: Refusal) -> Result<(), Box<Status>> {
+/// `place` is the key under which audits note that it was.
+pub(crate) fn decide(
+    hook: &Hook,
+    request: &Attributes<'_>,
+    refusal: Refusal,
+    place: &str,
+) -> Result<(), Box<Status>> {
     let why = match refusal {
         Refusal::Refused(status) => return Err(status),
         Refusal::Unanswered(why) => format!("failed calling webhook {}: {why}", quoted(&hook.name)),
@@ -69,6 +78,7 @@ pub(crate) fn decide(hook: &Hook, request: &Attributes<'_>, refusal: Refusal) ->
         return Err(Status::internal(why));
     }
     warn!(hook = hook.name, why, "a webhook failed; its policy is to go on without it");
+    request.annotations.add(place, || hook.name.clone());
     match request.deadline {
         Some(deadline) if deadline <= Instant::now() => {
             Err(Status::timeout("request did not complete within requested timeout", 0))

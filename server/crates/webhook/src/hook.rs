@@ -13,6 +13,8 @@ use crate::client::{Client, Clients};
 pub(crate) struct Hook {
     /// Tells it from all others: its configuration, its name, and how many of that name were before.
     pub(crate) id: String,
+    /// The name of its configuration.
+    pub(crate) configuration: String,
     /// Its name.
     pub(crate) name: String,
     /// What it is about.
@@ -51,7 +53,8 @@ impl Hook {
             hooks[..at].iter().filter(|hook| hook.text_at(&["name"]) == name).count()
         };
         let hook = |(at, hook): (usize, &Value)| {
-            Self::compile(hook, format!("{name}/{}/{}", hook.text_at(&["name"]), nth(at)), clients)
+            let id = format!("{name}/{}/{}", hook.text_at(&["name"]), nth(at));
+            Self { configuration: name.to_owned(), ..Self::compile(hook, id, clients) }
         };
         hooks.iter().enumerate().map(hook).collect()
     }
@@ -63,6 +66,7 @@ impl Hook {
         let conditions = hook.get("matchConditions").and_then(Value::as_array);
         Self {
             id,
+            configuration: String::new(),
             name: hook.text_at(&["name"]).into(),
             criteria: Criteria::of_webhook(hook),
             ignores_failures: hook.text_at(&["failurePolicy"]) == "Ignore",

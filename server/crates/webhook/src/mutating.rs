@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use apiwright_admission::matching::Matched;
-use apiwright_admission::{Attributes, Objects, Plugin};
+use apiwright_admission::{Attributes, Objects, Plugin, Wanted};
 use apiwright_chain::Authorizer;
-use apiwright_json::Value;
+use apiwright_json::{Object, Value};
 use apiwright_meta::Status;
 use apiwright_meta::status::Result;
 use apiwright_schema::patch::{FieldValidation, Format, Patch};
@@ -40,7 +40,7 @@ impl MutatingAdmissionWebhook {
         let turns = request.reinvocation;
         turns.begin(NAME, object.as_deref());
         let mut any = false;
-        for hook in hooks.iter() {
+        for (at, hook) in hooks.iter().enumerate() {
             let matched = hook.criteria.matches(request, object.as_deref(), old, &self.objects).await?;
             let Some(matched) = matched else { continue };
             let seen = (object.as_deref(), old);
@@ -50,11 +50,13 @@ impl MutatingAdmissionWebhook {
                 continue;
             }
             any = true;
-            let outcome = call_one(hook, request, matched, object.as_deref_mut(), old).await;
+            let place = Place { round: usize::from(turns.is_second()), at };
+            let outcome = call_one(hook, request, matched, object.as_deref_mut(), old, place).await;
             let changed = *outcome.as_ref().unwrap_or(&false);
+            note_mutation(hook, request, changed, place);
             turns.called(NAME, &hook.id, changed, hook.again);
             if let Err(refusal) = outcome {
-                call::decide(hook, request, refusal)?;
+                call::decide(hook, request, refusal, &place.key("failed-open.mutation"))?;
             }
         }
         if any {
@@ -64,6 +66,54 @@ impl MutatingAdmissionWebhook {
     }
 }
 
+/// Where in the order a webhook is called, as audits name it.
+#[derive(Clone, Copy)]
+struct Place {
+    round: usize,
+    at: usize,
+}
+
+impl Place {
+    fn key(self, what: &str) -> String {
+        format!("{what}.webhook.admission.k8s.io/round_{}_index_{}", self.round, self.at)
+    }
+}
+
+/// Notes whether a webhook changed the object.
+fn note_mutation(hook: &Hook, request: &Attributes<'_>, mutated: bool, place: Place) {
+    if request.annotations.wanted() > Wanted::Nothing {
+        request.annotations.add(place.key("mutation"), || {
+            let mut note = noted(hook);
+            note.insert("mutated", mutated);
+            apiwright_json::to_string(&note.into())
+        });
+    }
+}
+
+/// Notes how a webhook changed the object.
+fn note_patch(hook: &Hook, request: &Attributes<'_>, patch: &[u8], place: Place) {
+    if request.annotations.wanted() < Wanted::Objects {
+        return;
+    }
+    let Ok((mut patch, _)) = apiwright_json::decode(patch) else { return };
+    // Go prints the members of an operation in the order of their names.
+    let operations = patch.as_array_mut().into_iter().flatten();
+    operations.filter_map(Value::as_object_mut).for_each(Object::sort);
+    request.annotations.add(place.key("patch"), || {
+        let mut note = noted(hook);
+        note.insert("patch", patch);
+        note.insert("patchType", "JSONPatch");
+        apiwright_json::to_string(&note.into())
+    });
+}
+
+fn noted(hook: &Hook) -> Object {
+    let mut note = Object::default();
+    note.insert("configuration", hook.configuration.as_str());
+    note.insert("webhook", hook.name.as_str());
+    note
+}
+
 /// Calls a webhook and does what it says; gives whether that changes the object.
 async fn call_one(
     hook: &Hook,
@@ -71,6 +121,7 @@ async fn call_one(
     matched: Matched<'_>,
     object: Option<&mut Value>,
     old: Option<&Value>,
+    place: Place,
 ) -> Result<bool, Refusal> {
     let converted = converted(request, matched, object.as_deref(), old).await.map_err(Refusal::Refused)?;
     let seen = converted.objects(object.as_deref(), old).into();
@@ -96,6 +147,7 @@ async fn call_one(
     let version = matched.conversion();
     let settled = request.forms.settle(patched, version.map(Arc::as_ref)).map_err(Refusal::Refused)?;
     let changed = settled != *current;
+    note_patch(hook, request, &answer.patch, place);
     *object = match version {
         None => settled,
         Some(_) if !changed => return Ok(false),

@@ -33,7 +33,9 @@ impl ValidatingAdmissionWebhook {
             if let Some(matched) = hook.criteria.matches(request, object, old, &self.objects).await?
                 && conditions::hold(hook, request, matched, (object, old), &self.authorizer).await?
             {
-                calls.push(ask_one(hook, request, matched, object, old));
+                let place =
+                    format!("failed-open.validating.webhook.admission.k8s.io/round_0_index_{}", calls.len());
+                calls.push(ask_one(hook, request, matched, (object, old), place));
             }
         }
         let mut first = Ok(());
@@ -48,8 +50,8 @@ async fn ask_one(
     hook: &Hook,
     request: &Attributes<'_>,
     matched: Matched<'_>,
-    object: Option<&Value>,
-    old: Option<&Value>,
+    (object, old): (Option<&Value>, Option<&Value>),
+    place: String,
 ) -> Result<()> {
     let converted = converted(request, matched, object, old).await?;
     let objects = converted.objects(object, old).into();
@@ -58,7 +60,7 @@ async fn ask_one(
         Ok(mut answer) => Refusal::Refused(answer.denial(&hook.name)),
         Err(refusal) => refusal,
     };
-    call::decide(hook, request, outcome)
+    call::decide(hook, request, outcome, &place)
 }
 
 /// The objects as a webhook wants them; that they cannot be had is our fault.

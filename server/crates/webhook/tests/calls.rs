@@ -6,7 +6,9 @@ mod support;
 
 use std::sync::{Arc, Mutex};
 
-use apiwright_admission::{Admission, Attributes, Objects, OneForm, Operation, Reinvocation, User, Warnings};
+use apiwright_admission::{
+    Admission, Annotations, Attributes, Objects, OneForm, Operation, Reinvocation, User, Wanted, Warnings,
+};
 use apiwright_chain::{Authorizer, Decision, RequestInfo, drain};
 use apiwright_json::{Value, to_string};
 use apiwright_meta::GroupVersionKind;
@@ -113,7 +115,10 @@ fn answer(path: &str, review: &Value) -> String {
     let response = match path {
         "/garbage" => return "hello".into(),
         "/deny" => r#""allowed":false,"status":{"message":"not today","code":418}"#.to_owned(),
-        "/allow" => r#""allowed":true,"warnings":["mind the gap"]"#.to_owned(),
+        "/allow" => {
+            r#""allowed":true,"warnings":["mind the gap"],"auditAnnotations":{"b":"2","a":"1","a b":"x"}"#
+                .to_owned()
+        }
         path => {
             let name = path.trim_start_matches("/paint/");
             let patch = format!(r#"[{{"op":"add","path":"/data/{name}","value":"yes"}}]"#);
@@ -152,6 +157,7 @@ struct Cluster {
     admission: Admission,
     resource: Resource,
     kind: GroupVersionKind,
+    annotations: Annotations,
 }
 
 impl Cluster {
@@ -167,6 +173,7 @@ impl Cluster {
             admission,
             resource: resource("", "configmaps", "ConfigMap", true),
             kind,
+            annotations: Annotations::new(Wanted::Objects),
         }
     }
 
@@ -194,6 +201,7 @@ impl Cluster {
             deadline: None,
             options: None,
             warnings: &warnings,
+            annotations: &self.annotations,
             versions: &[],
             forms: &OneForm,
             reinvocation: &reinvocation,
@@ -233,6 +241,30 @@ async fn mutating_webhooks_take_turns() {
     // to know of that.
     let order = ["/paint/early", "/allow", "/paint/late", "/paint/early", "/allow"];
     assert_eq!(backend.take_seen(), order);
+    let notes = cluster.annotations.take();
+    let notes: Vec<(&str, &str)> = notes.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    let patch = |configuration: &str, name: &str| {
+        format!(
+            r#"{{"configuration":"{configuration}","webhook":"{name}.example.com","patch":[{{"op":"add","path":"/data/{name}","value":"yes"}}],"patchType":"JSONPatch"}}"#
+        )
+    };
+    let mutation = |configuration: &str, name: &str, mutated: bool| {
+        format!(r#"{{"configuration":"{configuration}","webhook":"{name}.example.com","mutated":{mutated}}}"#)
+    };
+    #[rustfmt::skip]
+    let expected = [
+        ("patch.webhook.admission.k8s.io/round_0_index_0", &*patch("a", "early")),
+        ("mutation.webhook.admission.k8s.io/round_0_index_0", &*mutation("a", "early", true)),
+        ("quiet.example.com/a", "1"),
+        ("quiet.example.com/b", "2"),
+        ("mutation.webhook.admission.k8s.io/round_0_index_1", &*mutation("a", "quiet", false)),
+        ("patch.webhook.admission.k8s.io/round_0_index_2", &*patch("b", "late")),
+        ("mutation.webhook.admission.k8s.io/round_0_index_2", &*mutation("b", "late", true)),
+        ("patch.webhook.admission.k8s.io/round_1_index_0", &*patch("a", "early")),
+        ("mutation.webhook.admission.k8s.io/round_1_index_0", &*mutation("a", "early", false)),
+        ("mutation.webhook.admission.k8s.io/round_1_index_1", &*mutation("a", "quiet", false)),
+    ];
+    assert_eq!(notes, expected);
 }
 
 #[tokio::test]
@@ -310,7 +342,13 @@ async fn refusals_of_validating_webhooks() {
         let refusal = cluster.create(dry_run).await.err();
         let got = refusal.as_ref().map(|status| (status.code, status.message.as_str()));
         match (got, want) {
-            (None, None) => {}
+            (None, None) => {
+                let failed = path == "/garbage";
+                let note =
+                    ("failed-open.validating.webhook.admission.k8s.io/round_0_index_0", "w.example.com");
+                let notes = cluster.annotations.take();
+                assert_eq!(notes.iter().any(|(key, value)| (key.as_str(), value.as_str()) == note), failed);
+            }
             (Some((code, text)), Some((want, begins))) => {
                 assert!(code == want && text.starts_with(begins), "{path} {more}: {code} {text}");
             }

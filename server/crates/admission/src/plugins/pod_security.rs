@@ -3,7 +3,7 @@
 use apiwright_json::Value;
 use apiwright_meta::object;
 use apiwright_meta::status::Result;
-use apiwright_meta::{GroupKind, Status};
+use apiwright_meta::{ErrorList, GroupKind, Status};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -11,6 +11,7 @@ use self::existing::warnings_about_existing;
 use self::policy::{Level, Policy};
 use self::verdict::evaluate;
 use super::values::{items, text};
+use crate::annotations::Wanted;
 use crate::attributes::{Attributes, Operation};
 use crate::objects::Objects;
 use crate::plugin::Plugin;
@@ -48,18 +49,21 @@ impl PodSecurity {
     }
 
     /// The policy of a request's namespace. Labels that cannot be read hold it to the strictest.
-    async fn policy(&self, namespace: &str) -> Result<Policy> {
+    async fn policy(&self, namespace: &str) -> Result<(Policy, ErrorList)> {
         let Some(stored) = self.objects.stored("", "namespaces", "", namespace).await? else {
-            return Ok(Policy::default());
+            return Ok((Policy::default(), ErrorList::new()));
         };
-        Ok(Policy::of(|label| stored.facts().label(label)).0)
+        Ok(Policy::of(|label| stored.facts().label(label)))
     }
 
     async fn check_pod(&self, request: &Attributes<'_>, pod: &Value, old: Option<&Value>) -> Result<()> {
-        let policy = self.policy(request.namespace).await?;
-        if policy.is_privileged() || old.is_some_and(|old| !is_significant(pod, old)) {
+        let (policy, errors) = self.policy(request.namespace).await?;
+        let asks = !policy.is_privileged() || !errors.is_empty();
+        if !asks || old.is_some_and(|old| !is_significant(pod, old)) {
             return Ok(());
         }
+        request.annotations.add(note("enforce-policy"), || policy.enforce.to_string());
+        audit(request, &policy, &errors, pod);
         if let Some(faults) = evaluate(&policy.enforce, pod) {
             let why = format!("violates PodSecurity \"{}\": {}", policy.enforce, faults.details());
             return Err(request.forbid(Some(pod), why));
@@ -69,8 +73,9 @@ impl PodSecurity {
     }
 
     async fn check_template(&self, request: &Attributes<'_>, object: &Value, path: &[&str]) -> Result<()> {
-        let policy = self.policy(request.namespace).await?;
+        let (policy, errors) = self.policy(request.namespace).await?;
         if let Some(template) = object.at(path) {
+            audit(request, &policy, &errors, template);
             warn(request, &policy, template);
         }
         Ok(())
@@ -140,6 +145,25 @@ impl Plugin for PodSecurity {
 
 fn template_path(request: &Attributes<'_>) -> Option<&'static [&'static str]> {
     TEMPLATES.iter().find(|(group, plural, _)| request.is(group, plural)).map(|(_, _, path)| *path)
+}
+
+fn note(name: &str) -> String {
+    format!("pod-security.kubernetes.io/{name}")
+}
+
+/// Notes what a pod would violate, where somebody wants to know.
+fn audit(request: &Attributes<'_>, policy: &Policy, errors: &ErrorList, pod: &Value) {
+    if request.annotations.wanted() == Wanted::Nothing {
+        return;
+    }
+    if !errors.is_empty() {
+        request.annotations.add(note("error"), || format!("Failed to parse policy: {}", errors.aggregate()));
+    }
+    if let Some(faults) = evaluate(&policy.audit, pod) {
+        request.annotations.add(note("audit-violations"), || {
+            format!("would violate PodSecurity \"{}\": {}", policy.audit, faults.details())
+        });
+    }
 }
 
 fn warn(request: &Attributes<'_>, policy: &Policy, pod: &Value) {

@@ -33,6 +33,8 @@ pub(crate) struct Standard {
 pub(crate) struct Policy {
     /// What pods must keep to.
     pub(crate) enforce: Standard,
+    /// What audits note.
+    pub(crate) audit: Standard,
     /// What writers are warned about.
     pub(crate) warn: Standard,
 }
@@ -61,18 +63,17 @@ impl Policy {
             (standard, level.is_some())
         };
         let (enforce, enforced) = standard("enforce");
-        // What audits would note is checked for its form only: there are no audit annotations to put it in.
-        standard("audit");
+        let (audit, _) = standard("audit");
         let (mut warn, warned) = standard("warn");
         if enforced && !warned && enforce.level > warn.level {
             warn = enforce;
         }
-        (Self { enforce, warn }, errors)
+        (Self { enforce, audit, warn }, errors)
     }
 
     /// Whether nothing is asked for.
     pub(crate) fn is_privileged(&self) -> bool {
-        self.enforce.level == Level::Privileged && self.warn.level == Level::Privileged
+        [self.enforce, self.audit, self.warn].iter().all(|standard| standard.level == Level::Privileged)
     }
 }
 
