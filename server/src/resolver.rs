@@ -1,7 +1,8 @@
 //! Where Services are reached, for those who call others: webhooks, aggregated API servers.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use apiwright_json::Value;
 use apiwright_meta::labels::LabelSelector;
@@ -9,6 +10,7 @@ use apiwright_meta::status::{Reason, Result as StatusResult};
 use apiwright_registry::Store;
 use apiwright_registry::store::{Freshness, Paging, Selection};
 use apiwright_remote::{Host, Resolver, ServiceReference};
+use apiwright_storage::Revision;
 use futures::future::BoxFuture;
 
 use crate::chain::Stores;
@@ -19,6 +21,8 @@ pub struct ServiceResolver {
     slices: Option<Arc<Store>>,
     /// Whether to go past the Service's address straight to who answers behind it.
     to_endpoints: bool,
+    /// Where Services are themselves, as read of what was last written of them: most are called often.
+    known: RwLock<HashMap<ServiceReference, (Revision, Host)>>,
     /// Where this server itself is reached, which is what `kubernetes` in `default` stands for.
     own: Option<SocketAddr>,
 }
@@ -28,7 +32,7 @@ impl ServiceResolver {
     pub fn new(stores: &Stores, to_endpoints: bool, own: Option<SocketAddr>) -> Self {
         let services = stores.get("", "v1", "services");
         let slices = stores.get("discovery.k8s.io", "v1", "endpointslices");
-        Self { services, slices, to_endpoints, own }
+        Self { services, slices, to_endpoints, known: RwLock::default(), own }
     }
 
     async fn find(&self, reference: &ServiceReference) -> Result<Host, String> {
@@ -40,16 +44,29 @@ impl ServiceResolver {
         }
         let absent = || format!("service \"{name}\" not found");
         let services = self.services.as_ref().ok_or_else(absent)?;
-        let service = match services.get(namespace, name, Freshness::Any).await {
-            Ok(entry) => services.decode(&entry).map_err(|status| status.message)?,
-            Err(status) if status.reason == Some(Reason::NotFound) => return Err(absent()),
+        let entry = match services.get(namespace, name, Freshness::Any).await {
+            Ok(entry) => entry,
+            Err(status) if status.reason == Some(Reason::NotFound) => {
+                self.known.write().unwrap_or_else(PoisonError::into_inner).remove(reference);
+                return Err(absent());
+            }
             Err(status) => return Err(status.message),
         };
+        if let Some((revision, host)) =
+            self.known.read().unwrap_or_else(PoisonError::into_inner).get(reference)
+            && *revision == entry.mod_revision
+        {
+            return Ok(host.clone());
+        }
+        let service = services.decode(&entry).map_err(|status| status.message)?;
         if self.to_endpoints {
             let slices = self.slices_of(namespace, name).await.map_err(|status| status.message)?;
             return endpoint(&service, name, *port, &slices);
         }
-        address(&service, name, *port)
+        let host = address(&service, name, *port)?;
+        let known = (entry.mod_revision, host.clone());
+        self.known.write().unwrap_or_else(PoisonError::into_inner).insert(reference.clone(), known);
+        Ok(host)
     }
 
     async fn slices_of(&self, namespace: &str, name: &str) -> StatusResult<Vec<Value>> {

@@ -18,12 +18,12 @@ const TEAPOTS: &str = "/apis/tea.example.com/v1/namespaces/default/teapots";
 
 struct Server {
     head: Arc<dyn Delegate>,
-    authorizer: Authorization,
+    authorizer: Arc<Authorization>,
 }
 
 impl Server {
     fn start() -> Self {
-        let authorizer = Authorization::new(vec![Mode::AlwaysAllow]);
+        let authorizer = Arc::new(Authorization::new(vec![Mode::AlwaysAllow]));
         let (_, drain) = drain();
         let assembled = assemble(Parts {
             acts: Box::new(|_, _| Vec::new()),
@@ -31,7 +31,7 @@ impl Server {
             catalogue: &CATALOGUE,
             chain: &CHAIN,
             storage: Arc::new(Embedded::memory(Options::default())),
-            authorizer: Arc::new(authorizer.clone()),
+            authorizer: Arc::clone(&authorizer) as _,
             drain,
             serves: Box::new(|version| version.served),
             checks: Vec::new(),
@@ -67,7 +67,7 @@ impl Server {
             remote: None,
             trail: None,
         };
-        let Ok(permit) = Authorized::ask(request, &self.authorizer).await else { panic!("refused") };
+        let Ok(permit) = Authorized::ask(request, &*self.authorizer).await else { panic!("refused") };
         let response = self.head.serve(permit).await;
         let code = response.status().as_u16();
         let bytes = response.into_body().collect().await.expect("a body").to_bytes();
