@@ -92,8 +92,9 @@ impl ObjectFacts {
     /// The facts of stored bytes. What cannot be read is left empty.
     pub(crate) fn derive(bytes: &[u8], paths: &FieldPaths) -> Self {
         let mut facts = Self::default();
-        facts.scan(bytes);
-        facts.fields = FieldValues { of: paths.id, values: paths.values(bytes) };
+        let mut search = Search::new(paths);
+        facts.scan(bytes, &mut search);
+        facts.fields = FieldValues { of: paths.id, values: search.values() };
         facts
     }
 
@@ -102,7 +103,7 @@ impl ObjectFacts {
         self.labels.get(key)
     }
 
-    fn scan(&mut self, bytes: &[u8]) -> Option<()> {
+    fn scan(&mut self, bytes: &[u8], search: &mut Search<'_>) -> Option<()> {
         let mut cursor = Cursor::new(bytes, 0);
         let mut cuts = Cuts::default();
         let walked = cursor.members(|cursor, start, key| {
@@ -110,11 +111,13 @@ impl ObjectFacts {
                 cuts.body = start;
             }
             if key == b"metadata" {
+                search.member(&mut cursor.clone(), key);
                 cuts.metadata = cursor.position();
                 self.scan_metadata(cursor, &mut cuts)?;
                 cuts.metadata_end = cursor.position();
+                return Some(());
             }
-            Some(())
+            search.member(cursor, key)
         });
         if cuts.body == 0 {
             cuts.body = cursor.position().saturating_sub(1);
@@ -191,62 +194,73 @@ impl FieldPaths {
 
     /// The values in stored bytes.
     pub(crate) fn values(&self, bytes: &[u8]) -> Box<[CompactString]> {
-        if self.paths.is_empty() {
-            return Box::default();
+        let mut facts = ObjectFacts::default();
+        let mut search = Search::new(self);
+        if !self.paths.is_empty() {
+            facts.scan(bytes, &mut search);
         }
-        let mut found: Vec<Vec<CompactString>> =
-            self.paths.iter().map(|path| vec![CompactString::default(); path.alternatives.len()]).collect();
-        let wanted: Vec<(usize, usize)> = self
-            .paths
-            .iter()
-            .enumerate()
-            .flat_map(|(path, it)| (0..it.alternatives.len()).map(move |alternative| (path, alternative)))
-            .collect();
-        let mut cursor = Cursor::new(bytes, 0);
-        if cursor.peek() == Some(b'{') {
-            self.walk(&mut cursor, 0, &wanted, &mut found);
-        }
-        found
-            .into_iter()
-            .zip(&self.paths)
-            .map(|(values, path)| {
-                values.into_iter().find(|value| !value.is_empty()).unwrap_or_else(|| path.default.clone())
-            })
-            .collect()
+        search.values()
+    }
+}
+
+/// One path's alternative: which path, and the segments.
+type Wanted<'p> = (usize, &'p [Box<[u8]>]);
+
+/// The search for the values of some paths in one object.
+struct Search<'p> {
+    paths: &'p FieldPaths,
+    /// The alternatives, path by path, and what was found of each.
+    wanted: Vec<Wanted<'p>>,
+    found: Vec<CompactString>,
+}
+
+impl<'p> Search<'p> {
+    fn new(paths: &'p FieldPaths) -> Self {
+        let of_path = |(at, path): (usize, &'p FieldPath)| {
+            path.alternatives.iter().map(move |segments| (at, segments.as_slice()))
+        };
+        let wanted: Vec<Wanted<'p>> = paths.paths.iter().enumerate().flat_map(of_path).collect();
+        let found = vec![CompactString::default(); wanted.len()];
+        Self { paths, wanted, found }
     }
 
-    /// Walks the object at hand, which lies `depth` segments deep on all `wanted` paths.
-    fn walk(
-        &self,
-        cursor: &mut Cursor<'_>,
-        depth: usize,
-        wanted: &[(usize, usize)],
-        found: &mut [Vec<CompactString>],
-    ) -> Option<()> {
-        cursor.members(|cursor, _, key| {
-            let on_way = |&(path, alternative): &(usize, usize)| {
-                let segments = &self.paths[path].alternatives[alternative];
-                segments.get(depth).is_some_and(|segment| **segment == *key)
-            };
-            if !wanted.iter().any(on_way) {
-                return Some(());
-            }
-            let (ends, deeper): (Vec<_>, Vec<_>) =
-                wanted.iter().copied().filter(|one| on_way(one)).partition(|&(path, alternative)| {
-                    self.paths[path].alternatives[alternative].len() == depth + 1
-                });
-            if !ends.is_empty()
-                && let Some(text) = cursor.clone().scalar()
-            {
-                for (path, alternative) in ends {
-                    found[path][alternative].clone_from(&text);
+    /// Takes what a top-level member has, before whose value the cursor is.
+    fn member(&mut self, cursor: &mut Cursor<'_>, key: &[u8]) -> Option<()> {
+        let leads = |segments: &[Box<[u8]>]| segments.first().is_some_and(|first| **first == *key);
+        let all: Vec<usize> = (0..self.wanted.len()).filter(|&at| leads(self.wanted[at].1)).collect();
+        if all.is_empty() { Some(()) } else { self.value(cursor, 1, &all) }
+    }
+
+    /// Takes the value at hand, which lies `depth` segments deep on the way to `all`.
+    fn value(&mut self, cursor: &mut Cursor<'_>, depth: usize, all: &[usize]) -> Option<()> {
+        if cursor.peek() != Some(b'{') {
+            if let Some(text) = cursor.clone().scalar() {
+                for &at in all.iter().filter(|&&at| self.wanted[at].1.len() == depth) {
+                    self.found[at].clone_from(&text);
                 }
             }
-            if !deeper.is_empty() && cursor.peek() == Some(b'{') {
-                self.walk(cursor, depth + 1, &deeper, found)?;
-            }
-            Some(())
+            return Some(());
+        }
+        cursor.members(|cursor, _, key| {
+            let leads = |at: &usize| self.wanted[*at].1.get(depth).is_some_and(|next| **next == *key);
+            let on_way: Vec<usize> = all.iter().copied().filter(leads).collect();
+            if on_way.is_empty() { Some(()) } else { self.value(cursor, depth + 1, &on_way) }
         })
+    }
+
+    /// Of each path the first alternative that is not empty.
+    fn values(self) -> Box<[CompactString]> {
+        let mut values: Vec<CompactString> = vec![CompactString::default(); self.paths.paths.len()];
+        for ((path, _), found) in self.wanted.into_iter().zip(self.found) {
+            if values[path].is_empty() {
+                values[path] = found;
+            }
+        }
+        let defaults = self.paths.paths.iter().map(|path| &path.default);
+        for (value, default) in values.iter_mut().zip(defaults).filter(|(value, _)| value.is_empty()) {
+            value.clone_from(default);
+        }
+        values.into()
     }
 }
 
