@@ -138,7 +138,12 @@ impl Set {
     /// What is in both.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
-        self.combine(other, false, &|a, b| (a.member && b.member, a.children.intersection(&b.children)))
+        let both = self.common(other).filter_map(|(a, b)| {
+            let (member, children) = (a.member && b.member, a.children.intersection(&b.children));
+            let is_needed = member || !children.is_empty();
+            is_needed.then(|| Node { element: a.element.clone(), member, children })
+        });
+        Self { nodes: both.collect() }
     }
 
     /// What is in this set only. A field stays when its parent or child is in the other.
@@ -151,17 +156,25 @@ impl Set {
 
     /// What is in this set only, without anything below the other's members.
     #[must_use]
-    pub fn recursive_difference(&self, other: &Self) -> Self {
-        if self.is_empty() || other.is_empty() {
-            return self.clone();
-        }
-        self.combine(other, true, &|a, b| {
-            if b.member {
-                (false, Self::new())
-            } else {
-                (a.member, a.children.recursive_difference(&b.children))
+    pub fn recursive_difference(mut self, other: &Self) -> Self {
+        self.prune(other);
+        self
+    }
+
+    /// Takes out the fields of another set with all that is below them.
+    fn prune(&mut self, other: &Self) {
+        for theirs in &other.nodes {
+            let Ok(at) = self.nodes.binary_search_by(|node| node.element.cmp(&theirs.element)) else {
+                continue;
+            };
+            let mine = &mut self.nodes[at];
+            if !theirs.member {
+                mine.children.prune(&theirs.children);
             }
-        })
+            if theirs.member || !mine.is_needed() {
+                self.nodes.remove(at);
+            }
+        }
     }
 
     /// The members without members below them.
@@ -182,10 +195,7 @@ impl Set {
 
     /// Whether both have a field in common.
     pub fn intersects(&self, other: &Self) -> bool {
-        Zip::new(&self.nodes, &other.nodes).any(|pair| match pair {
-            Pair::Both(a, b) => (a.member && b.member) || a.children.intersects(&b.children),
-            Pair::Left(_) | Pair::Right => false,
-        })
+        self.common(other).any(|(a, b)| (a.member && b.member) || a.children.intersects(&b.children))
     }
 
     /// Adds a node, known not to be there, at the end; [`Set::settle`] puts it in its place.
@@ -223,26 +233,13 @@ impl Set {
         &mut self.nodes[at]
     }
 
+    fn common<'a>(&'a self, other: &'a Self) -> Common<'a> {
+        Common { left: &self.nodes, right: &other.nodes }
+    }
+
     fn find(&self, element: &Element) -> Option<&Node> {
         let at = self.nodes.binary_search_by(|node| node.element.cmp(element)).ok()?;
         Some(&self.nodes[at])
-    }
-
-    fn combine(&self, other: &Self, keep_left: bool, both: &dyn Fn(&Node, &Node) -> (bool, Self)) -> Self {
-        let mut nodes = Vec::new();
-        for pair in Zip::new(&self.nodes, &other.nodes) {
-            match pair {
-                Pair::Left(node) if keep_left => nodes.push(node.clone()),
-                Pair::Left(_) | Pair::Right => {}
-                Pair::Both(a, b) => {
-                    let (member, children) = both(a, b);
-                    if member || !children.is_empty() {
-                        nodes.push(Node { element: a.element.clone(), member, children });
-                    }
-                }
-            }
-        }
-        Self { nodes }
     }
 
     /// The set with nodes changed by `change`, those that mean nothing any more dropped.
@@ -264,48 +261,28 @@ impl Set {
     }
 }
 
-/// What two sorted levels have at one element.
-enum Pair<'a> {
-    Left(&'a Node),
-    Right,
-    Both(&'a Node, &'a Node),
-}
-
-/// Walks two sorted levels side by side.
-struct Zip<'a> {
+/// The nodes that two sorted levels have both.
+struct Common<'a> {
     left: &'a [Node],
     right: &'a [Node],
 }
 
-impl<'a> Zip<'a> {
-    fn new(left: &'a [Node], right: &'a [Node]) -> Self {
-        Self { left, right }
-    }
-}
+impl<'a> Iterator for Common<'a> {
+    type Item = (&'a Node, &'a Node);
 
-impl<'a> Iterator for Zip<'a> {
-    type Item = Pair<'a>;
-
-    fn next(&mut self) -> Option<Pair<'a>> {
-        let order = match (self.left.first(), self.right.first()) {
-            (None, None) => return None,
-            (Some(_), None) => std::cmp::Ordering::Less,
-            (None, Some(_)) => std::cmp::Ordering::Greater,
-            (Some(a), Some(b)) => a.element.cmp(&b.element),
-        };
-        let mut take = |left: bool| {
-            let side = if left { &mut self.left } else { &mut self.right };
-            let (first, rest) = side.split_first().expect("the order says that there is one");
-            *side = rest;
-            first
-        };
-        Some(match order {
-            std::cmp::Ordering::Less => Pair::Left(take(true)),
-            std::cmp::Ordering::Greater => {
-                take(false);
-                Pair::Right
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let ((a, left), (b, right)) = (self.left.split_first()?, self.right.split_first()?);
+            let order = a.element.cmp(&b.element);
+            if order.is_le() {
+                self.left = left;
             }
-            std::cmp::Ordering::Equal => Pair::Both(take(true), take(false)),
-        })
+            if order.is_ge() {
+                self.right = right;
+            }
+            if order.is_eq() {
+                return Some((a, b));
+            }
+        }
     }
 }

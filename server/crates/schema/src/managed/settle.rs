@@ -55,7 +55,11 @@ pub(crate) fn settle(
     force: bool,
     request: &Request<'_>,
 ) -> Result<Comparison, Trouble> {
-    let mut versions = vec![Seen::new(request.api_version, compare(ty, old, new, request)?)];
+    let comparison = compare(ty, old, new, request)?;
+    if managers.is_empty() {
+        return Ok(comparison);
+    }
+    let mut versions = vec![Seen::new(request.api_version, comparison)];
     for owner in &managers.0 {
         let known = versions.iter().any(|version| version.of == owner.api_version);
         if known || workflow.is_some_and(|workflow| owner.is_same_as(workflow)) {
