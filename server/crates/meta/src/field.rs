@@ -19,19 +19,30 @@ impl Path {
     /// A member of this field.
     #[must_use]
     pub fn child(&self, name: &str) -> Self {
-        if self.0.is_empty() { Self(name.into()) } else { Self(format!("{}.{name}", self.0)) }
+        if self.0.is_empty() { Self(name.into()) } else { self.with(&[".", name]) }
     }
 
     /// An item of this list.
     #[must_use]
     pub fn index(&self, at: usize) -> Self {
-        Self(format!("{}[{at}]", self.0))
+        self.with(&["[", itoa::Buffer::new().format(at), "]"])
     }
 
     /// An entry of this map.
     #[must_use]
     pub fn key(&self, key: &str) -> Self {
-        Self(format!("{}[{key}]", self.0))
+        self.with(&["[", key, "]"])
+    }
+
+    /// Validators make paths of all that they look at, at fault or not: one allocation, no formatting.
+    fn with(&self, more: &[&str]) -> Self {
+        let mut text =
+            String::with_capacity(self.0.len() + more.iter().map(|part| part.len()).sum::<usize>());
+        text.push_str(&self.0);
+        for part in more {
+            text.push_str(part);
+        }
+        Self(text)
     }
 
     /// The text.

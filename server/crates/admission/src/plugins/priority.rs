@@ -80,7 +80,7 @@ impl Priority {
 
     /// The default class; of several the lowest.
     async fn default_class(&self) -> Result<Option<Class>> {
-        let classes = self.objects.list(GROUP, CLASSES, "").await?;
+        let classes = self.objects.list_saying(GROUP, CLASSES, "", r#""globalDefault":true"#).await?;
         let defaults = classes.iter().filter(|class| is_default(class)).map(Class::of);
         Ok(defaults.min_by_key(|class| class.value))
     }
