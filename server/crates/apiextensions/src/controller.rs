@@ -13,7 +13,7 @@ use apiwright_json::{Object, Value, decode};
 use apiwright_meta::object;
 use apiwright_meta::status::Reason;
 use apiwright_registry::Store;
-use apiwright_storage::{At, Error, Event, Range, Revision, Watch};
+use apiwright_storage::{At, Entry, Error, Event, Range, Revision, Watch};
 use futures::StreamExt;
 use tracing::{error, warn};
 
@@ -61,7 +61,7 @@ impl Controller {
         let page = self.store.storage.range(range).await?;
         let mut there = HashSet::new();
         for entry in &page.entries {
-            if let Some(definition) = read(&entry.key, &entry.value) {
+            if let Some(definition) = read(entry) {
                 there.insert(definition.name.clone());
                 self.take(definition);
             }
@@ -119,7 +119,7 @@ impl Controller {
             self.revision = event.revision();
             match event {
                 Event::Put { entry, .. } => {
-                    if let Some(definition) = read(&entry.key, &entry.value) {
+                    if let Some(definition) = read(&entry) {
                         let name = definition.name.clone();
                         let freed = self.take(definition);
                         self.settle(name.clone()).await;
@@ -192,7 +192,7 @@ impl Controller {
         };
         match status::write(&self.store, &name, &change).await {
             Ok(entry) => {
-                let Some(definition) = read(&entry.key, &entry.value) else { return };
+                let Some(definition) = read(&entry) else { return };
                 if self.take(definition) {
                     Box::pin(self.settle_others(&name)).await;
                 }
@@ -255,11 +255,11 @@ impl Controller {
     }
 }
 
-fn read(key: &str, value: &[u8]) -> Option<Definition> {
-    match decode(value) {
-        Ok((value, _)) => Some(Definition::read(&value)),
+fn read(entry: &Entry) -> Option<Definition> {
+    match decode(&entry.value) {
+        Ok((value, _)) => Some(Definition { since: entry.create_revision, ..Definition::read(&value) }),
         Err(why) => {
-            error!(key, %why, "cannot read a definition; it defines nothing");
+            error!(key = %entry.key, %why, "cannot read a definition; it defines nothing");
             None
         }
     }

@@ -10,8 +10,8 @@ use apiwright_meta::status::Result;
 use apiwright_meta::{ErrorList, Path};
 use apiwright_registry::Hooks;
 use apiwright_registry::hooks::WriteContext;
-use apiwright_schema::Struct;
-use apiwright_schema::validate::{Words, validate};
+use apiwright_schema::validate::{custom, repeated};
+use apiwright_schema::{Node, Shape};
 use futures::future::BoxFuture;
 
 use crate::definition::{Scale, Version};
@@ -23,8 +23,10 @@ use crate::{embedded, finalizers, scale};
 pub(crate) struct CustomHooks {
     /// What every answer warns of.
     deprecation: Option<String>,
-    /// What the schema asks of names.
-    metadata: Option<Struct>,
+    /// What objects must satisfy.
+    node: Arc<Node>,
+    /// Whether the schema says that items of lists differ.
+    has_keys: bool,
     /// The schema, where it embeds resources.
     embedding: Option<Value>,
     scale: Option<Scale>,
@@ -32,16 +34,25 @@ pub(crate) struct CustomHooks {
 }
 
 impl CustomHooks {
-    pub(crate) fn of(version: &Version, metadata: Option<Struct>, rules: Option<Arc<Validator>>) -> Self {
+    pub(crate) fn of(
+        version: &Version,
+        deprecation: Option<String>,
+        node: Arc<Node>,
+        rules: Option<Arc<Validator>>,
+    ) -> Self {
         Self {
-            deprecation: version.deprecation.clone(),
-            metadata,
-            embedding: embedded::is_in(&version.schema).then(|| version.schema.clone()),
+            deprecation,
+            node,
+            has_keys: says(&version.schema, "x-kubernetes-list-type"),
+            embedding: says(&version.schema, "x-kubernetes-embedded-resource")
+                .then(|| version.schema.clone()),
             scale: version.scale.clone(),
             rules,
         }
     }
 
+    /// Faults, in upstream's order: by the schema, of what is scaled, of embedded resources, of lists
+    /// whose items have to differ, by rules.
     fn validate(
         &self,
         context: WriteContext<'_>,
@@ -49,23 +60,60 @@ impl CustomHooks {
         old: Option<&Value>,
         errors: &mut ErrorList,
     ) {
-        if let Some(names) = &self.metadata
-            && let (Some(metadata), None) = (object.get("metadata"), old)
-        {
-            validate(names, metadata, None, &Path::new("metadata"), Words::Custom, errors);
-        }
-        if let Some(schema) = &self.embedding {
-            embedded::validate(schema, object, old, &Path::default(), errors);
+        let is_status = context.subresource == "status";
+        if is_status {
+            self.validate_status(object, old, errors);
+        } else {
+            custom(&self.node, object, old, &Path::default(), errors);
         }
         if let Some(scale) = &self.scale {
-            if context.subresource != "status" {
+            if !is_status {
                 scale::spec(scale, object, errors);
             }
             scale::status(scale, object, errors);
         }
+        if let Some(schema) = self.embedding.as_ref().filter(|_| !is_status) {
+            embedded::validate(schema, object, &Path::default(), errors);
+        }
+        if self.has_keys {
+            let mut found = ErrorList::new();
+            repeated(&self.node, object, &mut found);
+            // Lists that had duplicates may have others.
+            if !found.is_empty() && !old.is_some_and(|old| self.repeats(old)) {
+                errors.append(found);
+            }
+        }
         if let Some(rules) = &self.rules {
             check_rules(rules, context, object, old, errors);
         }
+    }
+
+    /// Of a status, only that is looked at, as if there were nothing around it.
+    fn validate_status(&self, object: &Value, old: Option<&Value>, errors: &mut ErrorList) {
+        if let Shape::Struct(ty) = &self.node.shape
+            && let Some(field) = ty.field("status")
+            && let Some(status) = object.get("status")
+        {
+            let old = old.and_then(|old| old.get("status"));
+            custom(&field.node, status, old, &Path::new("status"), errors);
+        }
+    }
+
+    fn repeats(&self, object: &Value) -> bool {
+        let mut found = ErrorList::new();
+        repeated(&self.node, object, &mut found);
+        !found.is_empty()
+    }
+}
+
+/// Whether a schema has a word anywhere.
+fn says(schema: &Value, word: &str) -> bool {
+    match schema {
+        Value::Object(members) => {
+            members.contains_key(word) || members.values().any(|value| says(value, word))
+        }
+        Value::Array(items) => items.iter().any(|item| says(item, word)),
+        _ => false,
     }
 }
 

@@ -1,8 +1,12 @@
 //! A CustomResourceDefinition as this crate reads it: the facts that serving depends on.
 
+use std::cmp::Ordering;
+
+use apiwright_discovery::order;
 use apiwright_json::Value;
 use apiwright_meta::object;
 use apiwright_registry::Scope;
+use apiwright_storage::Revision;
 
 use crate::{approval, conditions};
 
@@ -27,6 +31,8 @@ pub struct Definition {
     pub name: String,
     /// Tells it from others of that name.
     pub uid: String,
+    /// The write that created it.
+    pub since: Revision,
     /// Counts changes of the specification.
     pub generation: i64,
     /// The API group.
@@ -85,7 +91,9 @@ pub struct Version {
     pub served: bool,
     /// Whether objects are stored in it.
     pub storage: bool,
-    /// What every answer warns of, where the version is on its way out.
+    /// Whether it is on its way out.
+    pub deprecated: bool,
+    /// What every answer warns of then, where the definition says.
     pub deprecation: Option<String>,
     /// `openAPIV3Schema`.
     pub schema: Value,
@@ -121,15 +129,15 @@ pub struct Column {
 }
 
 impl Definition {
-    /// Reads a definition in normal form.
+    /// Reads a definition in normal form; when it was created, its entry says.
     pub fn read(value: &Value) -> Self {
         let text = |path: &[&str]| value.text_at(path).to_owned();
         let group = text(&["spec", "group"]);
-        let kind = text(&["spec", "names", "kind"]);
         let deleted = object::deletion_timestamp(value).is_some();
         Self {
             name: object::name(value).to_owned(),
             uid: object::uid(value).to_owned(),
+            since: 0,
             generation: object::generation(value),
             scope: match value.text_at(&["spec", "scope"]) {
                 "Namespaced" => Scope::Namespaced,
@@ -137,9 +145,7 @@ impl Definition {
             },
             names: Names::read(value.at(&["spec", "names"])),
             accepted: Names::read(value.at(&["status", "acceptedNames"])),
-            versions: items(value.at(&["spec", "versions"]))
-                .map(|version| Version::read(version, &group, &kind))
-                .collect(),
+            versions: items(value.at(&["spec", "versions"])).map(Version::read).collect(),
             webhook: value
                 .at(&["spec", "conversion"])
                 .filter(|conversion| conversion.text_at(&["strategy"]) == "Webhook")
@@ -152,6 +158,24 @@ impl Definition {
             cleaning: deleted && object::finalizers(value).any(|one| one == CLEANUP_FINALIZER),
             group,
         }
+    }
+
+    /// What every answer of a version warns of that is on its way out: the newest that is not is named.
+    pub fn deprecation(&self, version: &Version) -> Option<String> {
+        if !version.deprecated {
+            return None;
+        }
+        if let Some(told) = &version.deprecation {
+            return Some(told.clone());
+        }
+        let (group, kind) = (&self.group, &self.names.kind);
+        let mut text = format!("{group}/{} {kind} is deprecated", version.name);
+        let better = self.versions.iter().filter(|one| one.served && !one.deprecated);
+        let newer = better.filter(|one| order::versions(&one.name, &version.name) == Ordering::Less);
+        if let Some(best) = newer.min_by(|a, b| order::versions(&a.name, &b.name)) {
+            text.push_str(&format!("; use {group}/{} {kind}", best.name));
+        }
+        Some(text)
     }
 
     /// The version that objects are stored in.
@@ -183,18 +207,15 @@ impl Names {
 }
 
 impl Version {
-    fn read(value: &Value, group: &str, kind: &str) -> Self {
+    fn read(value: &Value) -> Self {
         let name = value.text_at(&["name"]).to_owned();
         let truth = |name: &str| value.get(name).and_then(Value::as_bool).unwrap_or_default();
-        let deprecation = truth("deprecated").then(|| match value.get("deprecationWarning") {
-            Some(Value::String(text)) => text.to_string(),
-            _ => format!("{group}/{name} {kind} is deprecated"),
-        });
         let scale = value.at(&["subresources", "scale"]).filter(|scale| !scale.is_null());
         Self {
             served: truth("served"),
             storage: truth("storage"),
-            deprecation,
+            deprecated: truth("deprecated"),
+            deprecation: value.get("deprecationWarning").and_then(Value::as_str).map(str::to_owned),
             schema: value.at(&["schema", "openAPIV3Schema"]).cloned().unwrap_or_default(),
             status: value.at(&["subresources", "status"]).is_some_and(|status| !status.is_null()),
             scale: scale.map(|scale| Scale {

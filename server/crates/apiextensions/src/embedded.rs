@@ -1,35 +1,14 @@
 //! Resources inside of resources (`x-kubernetes-embedded-resource`): they say what they are.
 //!
-//! What an update leaves as it was is not looked at again.
+//! Creations and updates are looked at alike.
 
 use apiwright_json::{Object, Value};
 use apiwright_meta::field::{go_value, quoted};
 use apiwright_meta::object::validate_object_meta;
 use apiwright_meta::{ErrorList, Path, names};
 
-/// Whether a schema embeds resources anywhere.
-pub(crate) fn is_in(schema: &Value) -> bool {
-    match schema {
-        Value::Object(members) => {
-            members.get("x-kubernetes-embedded-resource") == Some(&Value::Bool(true))
-                || members.values().any(is_in)
-        }
-        Value::Array(items) => items.iter().any(is_in),
-        _ => false,
-    }
-}
-
 /// Faults of what is embedded in a value.
-pub(crate) fn validate(
-    schema: &Value,
-    value: &Value,
-    old: Option<&Value>,
-    path: &Path,
-    errors: &mut ErrorList,
-) {
-    if old == Some(value) {
-        return;
-    }
+pub(crate) fn validate(schema: &Value, value: &Value, path: &Path, errors: &mut ErrorList) {
     match value {
         Value::Object(object) => {
             if schema.get("x-kubernetes-embedded-resource") == Some(&Value::Bool(true)) {
@@ -37,20 +16,17 @@ pub(crate) fn validate(
             }
             let additional = schema.get("additionalProperties");
             for (name, member) in object.iter() {
-                let before = old.and_then(|old| old.get(name));
                 if let Some(schema) = schema.at(&["properties", name]) {
-                    validate(schema, member, before, &path.child(name), errors);
+                    validate(schema, member, &path.child(name), errors);
                 } else if let Some(schema) = additional {
-                    validate(schema, member, before, &path.key(name), errors);
+                    validate(schema, member, &path.key(name), errors);
                 }
             }
         }
         Value::Array(all) => {
-            let before = old.and_then(Value::as_array);
             if let Some(schema) = schema.get("items") {
                 for (at, item) in all.iter().enumerate() {
-                    let before = before.and_then(|all| all.get(at));
-                    validate(schema, item, before, &path.index(at), errors);
+                    validate(schema, item, &path.index(at), errors);
                 }
             }
         }

@@ -3,9 +3,10 @@
 use apiwright_json::{Object, Value};
 use apiwright_meta::field::go_value;
 use apiwright_meta::{ErrorList, Path};
-use apiwright_schema::validate::{Words, validate};
-use apiwright_schema::{defaults, prune};
+use apiwright_schema::prune;
+use apiwright_schema::validate::custom;
 
+use crate::embedded;
 use crate::schema::compile;
 use crate::validations::Validator;
 
@@ -27,31 +28,24 @@ pub fn check(schema: &Value, path: &Path, errors: &mut ErrorList) {
 }
 
 fn one(schema: &Value, default: &Value, path: &Path, errors: &mut ErrorList) {
+    let path = path.child("default");
     // As the only member of an object, whose own schema says nothing else.
-    let inner: Object = [("default", without_default(schema))].into_iter().collect();
-    let outer: Object = [("type", Value::from("object")), ("properties", inner.into())].into_iter().collect();
-    let Ok(ty) = compile(&outer.into(), path) else { return };
-    let mut value: Value = [("default", default.clone())].into_iter().collect::<Object>().into();
-    if !prune::prune(&ty, &mut value).is_empty() {
-        errors.invalid(path.child("default"), go_value(default), "must not have unknown fields");
-        return;
+    let ty = compile(schema);
+    let Some(node) = ty.field("default").map(|field| &field.node) else { return };
+    let mut pruned: Value = [("default", default.clone())].into_iter().collect::<Object>().into();
+    if !prune::prune(&ty, &mut pruned).is_empty() {
+        errors.invalid(path.clone(), go_value(default), "must not have unknown fields");
     }
-    defaults::apply_defaults(&ty, &mut value);
     let before = errors.0.len();
-    validate(&ty, &value, None, path, Words::Custom, errors);
+    embedded::validate(schema, default, &path, errors);
+    if errors.0.len() == before {
+        custom(node, default, None, &path, errors);
+    }
     if errors.0.len() == before
         && let Some(rules) = Validator::of(schema, false)
     {
-        rules.validate_default(&path.child("default"), default, errors);
+        rules.validate_default(&path, default, errors);
     }
-}
-
-fn without_default(schema: &Value) -> Value {
-    let mut schema = schema.clone();
-    if let Some(schema) = schema.as_object_mut() {
-        schema.remove("default");
-    }
-    schema
 }
 
 #[cfg(test)]
@@ -64,12 +58,11 @@ mod tests {
             (r#"{"type":"string","default":"x"}"#, "[]"),
             (
                 r#"{"type":"string","default":1}"#,
-                "s.default: Invalid value: \"integer\": s.default in body must be of type string: \"integer\"",
+                "s.default: Invalid value: \"integer\":  in body must be of type string: \"integer\"",
             ),
             (
                 r#"{"type":"object","properties":{"a":{"type":"integer","minimum":3,"default":2}}}"#,
-                "s.properties[a].default: Invalid value: 2: s.properties[a].default in body should be greater than \
-                 or equal to 3",
+                "s.properties[a].default: Invalid value: 2:  in body should be greater than or equal to 3",
             ),
             (
                 r#"{"type":"array","items":{"type":"object","default":{"b":1}}}"#,

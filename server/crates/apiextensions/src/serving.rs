@@ -6,7 +6,6 @@ use apiwright_admission::Admission;
 use apiwright_chain::{Drain, Drainer, drain};
 use apiwright_endpoints::{ResourceServer, Shared, is_json_path};
 use apiwright_json::Value;
-use apiwright_meta::{ErrorList, Path};
 use apiwright_registry::hooks::{Hooks, NoHooks};
 use apiwright_registry::resource::{Conversion, StorageSpec};
 use apiwright_registry::{
@@ -23,7 +22,7 @@ use base64::prelude::BASE64_STANDARD;
 use crate::conversion::{ConversionWebhook, Translation, Types};
 use crate::custom::{CustomHooks, NoCreation};
 use crate::definition::{self, Definition, Names};
-use crate::schema::Compiler;
+use crate::schema::{Compiler, Root};
 use crate::validations::Validator;
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
@@ -51,6 +50,8 @@ pub(crate) struct Serving {
     clients: Clients,
     /// Ends those who watch when something else is served.
     end: (Arc<Drainer>, Drain),
+    /// The versions that are served, as they are told of.
+    told: OnceLock<Vec<Arc<Resource>>>,
     built: OnceLock<Result<Vec<Arc<ResourceServer>>, String>>,
     stored: OnceLock<Option<Arc<Store>>>,
 }
@@ -69,6 +70,7 @@ impl Serving {
             shared,
             clients,
             end: (Arc::new(drainer), drain),
+            told: OnceLock::new(),
             built: OnceLock::new(),
             stored: OnceLock::new(),
         }
@@ -118,12 +120,20 @@ impl Serving {
         }
     }
 
-    /// A version as discovery tells it.
-    pub(crate) fn discovered(&self, version: &str) -> Option<Arc<Resource>> {
-        let version = self.definition.versions.iter().find(|one| one.served && one.name == version)?;
-        let verbs = if self.definition.terminating { LAST_VERBS } else { VERBS };
-        let schema = Ref::Shared(Arc::new(anything()));
-        Some(Arc::new(Resource { verbs: Ref::Static(verbs), ..self.resource(version, schema) }))
+    /// A version as discovery and OpenAPI tell it: of its type, the name only. Nothing is compiled for that.
+    pub(crate) fn told(&self, version: &str) -> Option<&Arc<Resource>> {
+        let all = self.told.get_or_init(|| {
+            let verbs = if self.definition.terminating { LAST_VERBS } else { VERBS };
+            let served = self.definition.versions.iter().filter(|one| one.served);
+            served
+                .map(|version| {
+                    let name = shared(&definition_name(&self.definition, version));
+                    let schema = Ref::Shared(Arc::new(Struct { name, ..anything() }));
+                    Arc::new(Resource { verbs: Ref::Static(verbs), ..self.resource(version, schema) })
+                })
+                .collect()
+        });
+        all.iter().find(|one| *one.version == *version)
     }
 
     /// The objects as they are stored, of whatever shape.
@@ -151,14 +161,11 @@ impl Serving {
         let mut rules: Vec<(&Value, Option<Arc<Validator>>)> = Vec::new();
         let mut types = Types::new();
         for version in &self.definition.versions {
-            let path = Path::new(&version.name);
             let name = definition_name(&self.definition, version);
-            let schema = compiler.root(&version.schema, &name, &path).map_err(|errors: ErrorList| {
-                format!("the schema of {} cannot be served: {}", self.definition.name, errors.aggregate())
-            })?;
-            types.insert(version.name.clone(), schema.clone());
+            let Root { ty, node } = compiler.root(&version.schema, &name);
+            types.insert(version.name.clone(), ty.clone());
             if version.storage {
-                stored_type = Some(schema.clone());
+                stored_type = Some(ty.clone());
             }
             if version.served {
                 // Versions of one schema share what is compiled of it.
@@ -168,9 +175,10 @@ impl Serving {
                     None => Validator::of(&version.schema, true).map(Arc::new),
                 };
                 rules.push((&version.schema, validator.clone()));
-                let hooks = CustomHooks::of(version, compiler.metadata(&version.schema), validator);
+                let deprecation = self.definition.deprecation(version);
+                let hooks = CustomHooks::of(version, deprecation, node, validator);
                 let hooks: Ref<dyn Hooks> = Ref::Shared(Arc::new(hooks));
-                resources.push(Arc::new(Resource { hooks, ..self.resource(version, schema) }));
+                resources.push(Arc::new(Resource { hooks, ..self.resource(version, ty) }));
             }
         }
         let admission = &self.shared.admission;
@@ -195,6 +203,7 @@ impl Serving {
                 Some(ty) => store.stored_as(ty.clone()),
                 None => store,
             };
+            let store = store.known_since(self.definition.since);
             let siblings = resources.iter().filter(|one| *one.version != *resource.version);
             let siblings = siblings.cloned().collect();
             let server = ResourceServer::new(Arc::new(store), Arc::clone(&shared)).with_siblings(siblings);

@@ -140,7 +140,7 @@ impl CustomResources {
         let of_group: Vec<Arc<Serving>> =
             all.get(group).into_iter().flat_map(OrdMap::values).cloned().collect();
         let resources: Vec<Arc<Resource>> =
-            of_group.iter().filter_map(|serving| serving.discovered(version)).collect();
+            of_group.iter().filter_map(|serving| serving.told(version).cloned()).collect();
         if resources.is_empty() {
             self.discovery.remove(group, version);
             self.openapi.remove(group, version);
@@ -157,7 +157,7 @@ impl CustomResources {
         let name = version.to_owned();
         let servers = move || {
             let published = |serving: &Arc<Serving>| {
-                let resource = Arc::clone(&serving.server(&name)?.ok()?.store().resource);
+                let resource = Arc::clone(serving.told(&name)?);
                 Some(Published { resource, schema: serving.schema(&name).cloned() })
             };
             of_group.iter().filter_map(published).collect()

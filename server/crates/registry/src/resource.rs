@@ -267,6 +267,11 @@ impl Resource {
         matches!(self.schema, Ref::Shared(_))
     }
 
+    /// Whether it is of a group that upstream's extension servers own, who have habits of their own.
+    pub fn is_extension(&self) -> bool {
+        matches!(&*self.group, "apiextensions.k8s.io" | "apiregistration.k8s.io")
+    }
+
     /// Whether it is served with this verb.
     pub fn allows(&self, verb: Verb) -> bool {
         self.verbs.contains(&verb)

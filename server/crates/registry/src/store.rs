@@ -31,6 +31,8 @@ pub struct Store {
     pub(crate) reserve: Option<Arc<dyn Reserve>>,
     /// The type that is stored, where it is not this version's.
     pub(crate) stored_type: Option<Ref<Struct>>,
+    /// When the resource came to be.
+    pub(crate) since: Revision,
 }
 
 impl Store {
@@ -38,13 +40,21 @@ impl Store {
     pub fn new(resource: Arc<Resource>, storage: Arc<dyn Storage>) -> Self {
         let fields = Arc::new(FieldPaths::of(&resource));
         let facets = facet::of(&resource, &fields).into();
-        Self { resource, storage, fields, facets, reserve: None, stored_type: None }
+        Self { resource, storage, fields, facets, reserve: None, stored_type: None, since: 0 }
     }
 
     /// The same, storing objects of another version's type, which brings them to its normal form.
     #[must_use]
     pub fn stored_as(mut self, ty: Ref<Struct>) -> Self {
         self.stored_type = Some(ty);
+        self
+    }
+
+    /// The same, of a resource that there is since some write: whoever watches from before it does not
+    /// know of it, and is told to list.
+    #[must_use]
+    pub fn known_since(mut self, since: Revision) -> Self {
+        self.since = since;
         self
     }
 }

@@ -50,9 +50,9 @@ impl Store {
         Ok(())
     }
 
-    /// Storage does not tell empty lists of built-in kinds from none.
+    /// Storage does not tell empty lists of kube's own kinds from none.
     fn hollow(&self, object: &mut Value) {
-        if !self.resource.is_custom() {
+        if !self.resource.is_custom() && !self.resource.is_extension() {
             apiwright_schema::decode::hollow(&self.resource.schema, object);
         }
     }

@@ -12,7 +12,7 @@ use apiwright_meta::object::{
 use apiwright_meta::status::Result;
 use apiwright_meta::{ErrorList, Path, Status};
 
-use apiwright_schema::validate::{Words, validate};
+use apiwright_schema::validate::validate;
 
 use crate::hooks::WriteContext;
 use crate::resource::{NameRule, Scope};
@@ -60,9 +60,9 @@ impl Store {
 
     /// What kube's own kinds ask of finalizers; its extensions' do not.
     fn standard_faults(&self, object: &Value) -> ErrorList {
-        match &*self.resource.group {
-            "apiextensions.k8s.io" | "apiregistration.k8s.io" => ErrorList::new(),
-            _ => standard_finalizer_faults(object),
+        match self.resource.is_extension() {
+            true => ErrorList::new(),
+            false => standard_finalizer_faults(object),
         }
     }
 
@@ -71,9 +71,11 @@ impl Store {
         validate_object_meta(object::metadata(object), namespaced, name, &Path::new("metadata"))
     }
 
+    /// Custom resources are checked by their hooks, whole.
     fn schema_faults(&self, object: &Value, old: Option<&Value>, errors: &mut ErrorList) {
-        let words = if self.resource.is_custom() { Words::Custom } else { Words::BuiltIn };
-        validate(&self.resource.schema, object, old, &Path::default(), words, errors);
+        if !self.resource.is_custom() {
+            validate(&self.resource.schema, object, old, &Path::default(), errors);
+        }
     }
 
     fn name_check(&self) -> NameCheck {

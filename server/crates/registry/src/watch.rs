@@ -43,6 +43,9 @@ impl Store {
         let prefix = single.as_deref().unwrap_or(&prefix);
         let from = options.from.unwrap_or_default();
 
+        if !options.initial_events && from > 0 && from < self.since {
+            return Err(too_old(from, self.since));
+        }
         let mut ready = VecDeque::new();
         let start = if options.initial_events {
             let at = options.from.map_or(At::Latest, At::NotOlderThan);

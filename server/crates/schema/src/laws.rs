@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use crate::decode::{Decoded, ObjectKind, Source, arrange, decode, normalise};
 use crate::defaults::apply_defaults;
 use crate::patch::{FieldValidation, Format, Patch, merge, strategic};
-use crate::testing::{deployment, secret};
-use crate::validate::{Words, validate};
+use crate::testing::{deployment, node, secret};
+use crate::validate::{custom, repeated, validate};
 use crate::{Node, Ref, Shape, Struct};
 
 const KIND: ObjectKind<'_> = ObjectKind { api_version: "v1", kind: "Thing" };
@@ -144,10 +144,12 @@ proptest! {
             let mut maker = Maker { state, faults };
             let (one, other) = (maker.object(&ty), maker.object(&ty));
             let mut errors = ErrorList::new();
-            for words in [Words::BuiltIn, Words::Custom] {
-                validate(&ty, &one, Some(&other), &Path::default(), words, &mut errors);
-                validate(&ty, &one, None, &Path::default(), words, &mut errors);
+            let node = node(Shape::Struct(ty.clone()));
+            for old in [Some(&other), None] {
+                validate(&ty, &one, old, &Path::default(), &mut errors);
+                custom(&node, &one, old, &Path::default(), &mut errors);
             }
+            repeated(&node, &one, &mut errors);
             let _ = strategic::apply(&ty, one.clone(), other.clone());
             apply_defaults(&ty, &mut one.clone());
             let text = to_string(&other);

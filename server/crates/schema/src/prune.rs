@@ -23,16 +23,17 @@ pub fn prune(ty: &Struct, value: &mut Value) -> Vec<String> {
 }
 
 /// As [`prune`], but the metadata of embedded resources is left to `decode`, which gets its path, its
-/// type and it.
+/// type and it; it also sees their `apiVersion` and `kind`, which are texts.
 pub fn prune_but_metadata(
     ty: &Struct,
     value: &mut Value,
-    decode: &mut dyn FnMut(String, &Struct, &mut Value),
+    decode: &mut dyn FnMut(String, Option<&Struct>, &mut Value),
 ) -> Vec<String> {
     walk(ty, value, Some(decode))
 }
 
-type Decode<'a> = &'a mut dyn FnMut(String, &Struct, &mut Value);
+/// Gets the path of a part, its type, which is a text where there is none, and it.
+type Decode<'a> = &'a mut dyn FnMut(String, Option<&Struct>, &mut Value);
 
 /// What pruning does besides.
 struct Pruning<'a> {
@@ -71,9 +72,14 @@ fn members(ty: &Struct, object: &mut Object, at: &Trail<'_>, pruning: &mut Pruni
         // What cannot be null and has no default is as good as absent; nobody is told.
         Some(field) if value.is_null() && is_absent(&field.node) => false,
         Some(field) => {
-            if let (Some(decode), Some(ty)) = (&mut pruning.decode, metadata_of(name, &field.node)) {
-                decode(at.key(name).path(), ty, value);
-                return true;
+            if let Some(decode) = &mut pruning.decode {
+                if let Some(ty) = metadata_of(name, &field.node) {
+                    decode(at.key(name).path(), Some(ty), value);
+                    return true;
+                }
+                if matches!(&*field.name, "apiVersion" | "kind") && !at.is_root() && is_resource(ty) {
+                    decode(at.key(name).path(), None, value);
+                }
             }
             known(&field.node, value, &at.key(name), pruning);
             true
@@ -95,6 +101,7 @@ fn known(node: &Node, value: &mut Value, at: &Trail<'_>, pruning: &mut Pruning<'
         (Shape::Any(_) | Shape::RawObject | Shape::FieldsV1, _) => {}
         (Shape::Struct(ty), Value::Object(object)) => members(ty, object, at, pruning),
         (Shape::Map(map), Value::Object(object)) => {
+            object.retain(|_, value| !(value.is_null() && is_absent(&map.value)));
             for (key, value) in object.iter_mut() {
                 known(&map.value, value, &at.key(key), pruning);
             }
@@ -116,6 +123,11 @@ fn metadata_of<'a>(name: &str, node: &'a Node) -> Option<&'a Struct> {
         Shape::Struct(ty) if name == "metadata" && *ty.name == *OBJECT_META => Some(ty),
         _ => None,
     }
+}
+
+/// Whether objects of a type are resources.
+fn is_resource(ty: &Struct) -> bool {
+    ty.field("metadata").is_some_and(|field| metadata_of(&field.name, &field.node).is_some())
 }
 
 /// Nothing is known of what is in the value.

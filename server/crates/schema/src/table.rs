@@ -246,8 +246,16 @@ pub enum Rule {
     Immutable,
     /// Has these members, of which no field tells.
     Members(Table<Text>),
-    /// As many of these hold as the junctor wants. They say nothing of the type.
+    /// As many of these hold as the junctor wants. They say little of the type.
     Junctor(Junctor, Table<Node>),
+    /// What holds of members where the shape says nothing of them, or nothing of what holds.
+    Properties(Ref<Struct>),
+    /// What holds of items where the shape does not say.
+    Items(Ref<List>),
+    /// Has no other members than these.
+    Closed(Table<Text>),
+    /// May be of any type: the shape says what stays of it only.
+    Untyped,
 }
 
 /// How many schemas of several have to hold.

@@ -38,6 +38,20 @@ impl<'a> Trail<'a> {
         Self { up: Some(self), step: Step::Index(at) }
     }
 
+    /// Whether this is the object itself.
+    pub(crate) fn is_root(&self) -> bool {
+        self.up.is_none()
+    }
+
+    /// Whether the way begins with an entry of a map.
+    pub(crate) fn begins_with_key(&self) -> bool {
+        match self.up {
+            Some(up) if up.is_root() => matches!(self.step, Step::Key(_)),
+            Some(up) => up.begins_with_key(),
+            None => false,
+        }
+    }
+
     /// The path that strict errors show: `spec.ports[0].name`.
     pub(crate) fn path(&self) -> String {
         let mut out = String::new();

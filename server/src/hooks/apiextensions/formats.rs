@@ -1,38 +1,9 @@
 //! The formats that a definition's schemas name and nobody knows: they check nothing.
 
+use apiwright_apiextensions::schema::is_known_format;
 use apiwright_json::{Object, Value};
 
 use super::validate::{items, text};
-
-/// Formats of strings, without dashes.
-const KNOWN: &[&str] = &[
-    "bsonobjectid",
-    "byte",
-    "cidr",
-    "creditcard",
-    "date",
-    "datetime",
-    "duration",
-    "email",
-    "hexcolor",
-    "hostname",
-    "ipv4",
-    "ipv6",
-    "isbn",
-    "isbn10",
-    "isbn13",
-    "k8slongname",
-    "k8sshortname",
-    "mac",
-    "password",
-    "rgbcolor",
-    "ssn",
-    "uri",
-    "uuid",
-    "uuid3",
-    "uuid4",
-    "uuid5",
-];
 
 /// The unknown formats of a definition; those of the old one are not told again.
 pub(super) fn warnings(definition: &Value, old: Option<&Value>) -> Vec<String> {
@@ -57,12 +28,7 @@ fn unknown(definition: &Value) -> Vec<String> {
 
 fn walk(schema: &Value, found: &mut Vec<String>) {
     let format = text(schema, &["format"]);
-    let is_known = match text(schema, &["type"]) {
-        "" | "string" => KNOWN.contains(&format.replace('-', "").as_str()),
-        "integer" => matches!(format, "int32" | "int64"),
-        "number" => matches!(format, "float" | "double"),
-        _ => false,
-    };
+    let is_known = is_known_format(text(schema, &["type"]), format);
     if !format.is_empty() && !is_known {
         found.push(format.to_owned());
     }

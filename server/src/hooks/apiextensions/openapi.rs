@@ -116,8 +116,26 @@ fn walk(schema: &Object, path: &Path, place: Place, errors: &mut ErrorList) {
             }
         }
     }
-    if let Some(Value::Object(item)) = schema.get("items") {
-        walk(item, &path.child("items"), inside, errors);
+    for (name, definition) in members(schema, "definitions") {
+        if let Value::Object(definition) = definition {
+            walk(definition, &path.child("definitions").key(name), inside, errors);
+        }
+    }
+    match schema.get("items") {
+        Some(Value::Object(item)) => walk(item, &path.child("items"), inside, errors),
+        Some(Value::Array(all)) => {
+            for (at, item) in all.iter().enumerate() {
+                if let Value::Object(item) = item {
+                    walk(item, &path.child("items").index(at), inside, errors);
+                }
+            }
+        }
+        _ => {}
+    }
+    for (name, dependency) in members(schema, "dependencies") {
+        if let Value::Object(dependency) = dependency {
+            walk(dependency, &path.child("dependencies").key(name), inside, errors);
+        }
     }
     if schema.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(false)) {
         let path = path.child("x-kubernetes-preserve-unknown-fields");
@@ -126,6 +144,11 @@ fn walk(schema: &Object, path: &Path, place: Place, errors: &mut ErrorList) {
     map_type(schema, path, errors);
     list_type(schema, path, errors);
     validations::words(schema, path, errors);
+}
+
+fn members<'s>(schema: &'s Object, word: &str) -> impl Iterator<Item = (&'s str, &'s Value)> {
+    let all = schema.get(word).and_then(Value::as_object);
+    all.into_iter().flat_map(Object::iter).map(|(name, value)| (name.as_str(), value))
 }
 
 fn words(schema: &Object, path: &Path, place: Place, errors: &mut ErrorList) {
@@ -203,12 +226,16 @@ fn list_type(schema: &Object, path: &Path, errors: &mut ErrorList) {
             let words = format!("must not be empty if {WORD} is map");
             errors.required(path.child(KEYS), &words);
         }
-        match item {
-            None => {
+        match (item, schema.get("items")) {
+            (Some(item), _) => item_of_map(item, keys, path, errors),
+            (None, Some(all @ Value::Array(_))) => {
+                let words = format!("must only have a single schema if {WORD} is map");
+                errors.invalid(path.child("items"), to_string(&shown::items(all)), &words);
+            }
+            (None, _) => {
                 let words = format!("must have a schema if {WORD} is map");
                 errors.required(path.child("items"), &words);
             }
-            Some(item) => item_of_map(item, keys, path, errors),
         }
     }
     let Some((said, item)) = said.filter(|said| matches!(*said, "set" | "map")).zip(item) else { return };

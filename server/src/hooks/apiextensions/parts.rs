@@ -1,7 +1,7 @@
 //! The parts of a version besides its schema, and how versions are converted.
 
 use apiwright_json::Value;
-use apiwright_meta::field::quoted;
+use apiwright_meta::field::{is_print, quoted};
 use apiwright_meta::{ErrorList, Path};
 
 use super::validate::{items, one_of, text, truth};
@@ -23,7 +23,7 @@ pub(super) fn deprecation(version: &Value, path: &Path, errors: &mut ErrorList) 
         if warning.is_empty() {
             faults.push("must not be an empty string".to_owned());
         }
-        if let Some((at, _)) = warning.char_indices().find(|(_, character)| !is_printable(*character)) {
+        if let Some((at, _)) = warning.char_indices().find(|(_, character)| !is_print(*character)) {
             faults.push(format!(
                 "must only contain printable UTF-8 characters; non-printable character found at index {at}"
             ));
@@ -34,11 +34,6 @@ pub(super) fn deprecation(version: &Value, path: &Path, errors: &mut ErrorList) 
     for fault in faults {
         errors.invalid(path.clone(), quoted(warning), &fault);
     }
-}
-
-/// Go's `unicode.IsPrint`, near enough: of spaces, only the ASCII one.
-fn is_printable(character: char) -> bool {
-    character == ' ' || !(character.is_control() || character.is_whitespace())
 }
 
 /// The paths of the scale subresource.
@@ -87,11 +82,19 @@ pub(super) fn columns(version: &Value, path: &Path, errors: &mut ErrorList) {
     }
 }
 
-/// The fields that field selectors may name.
-pub(super) fn selectable(version: &Value, path: &Path, errors: &mut ErrorList) {
-    let schema = version.at(&["schema", "openAPIV3Schema"]).unwrap_or(&Value::Null);
+/// The fields that field selectors may name; `schema` is the version that has the schema with them, or
+/// what to say where there is none.
+pub(super) fn selectable(version: &Value, schema: Result<&Value, &str>, path: &Path, errors: &mut ErrorList) {
+    let fields = items(version.get("selectableFields"));
+    if fields.is_empty() {
+        return;
+    }
+    let schema = match schema.map(|version| version.at(&["schema", "openAPIV3Schema"])) {
+        Ok(schema) => schema.unwrap_or(&Value::Null),
+        Err(why) => return errors.invalid(path.clone(), quoted(""), why),
+    };
     let mut seen: Vec<&str> = Vec::new();
-    for (at, field) in items(version.get("selectableFields")).iter().enumerate() {
+    for (at, field) in fields.iter().enumerate() {
         let (path, json_path) = (path.index(at).child("jsonPath"), text(field, &["jsonPath"]));
         if json_path.is_empty() {
             errors.required(path, "");

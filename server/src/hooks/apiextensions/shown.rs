@@ -73,6 +73,11 @@ pub(super) fn schema(schema: &Value) -> Value {
     SCHEMA.iter().map(|(go, json, is)| (*go, field(given.get(json), *is))).collect::<Object>().into()
 }
 
+/// Schemas of items.
+pub(super) fn items(value: &Value) -> Value {
+    field(Some(value), Is::SchemaOrArray)
+}
+
 /// The part of a version that holds its schema.
 pub(super) fn validation(part: &Value) -> Value {
     let inner = part.get("openAPIV3Schema").map_or(Value::Null, schema);

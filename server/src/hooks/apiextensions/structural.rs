@@ -19,7 +19,7 @@ enum Level {
 pub(super) fn validate(schema: &Object, path: &Path, errors: &mut ErrorList) {
     let mut found = ErrorList::new();
     invariants(schema, Level::Root, path, &mut found);
-    completeness(schema, schema, path, &mut found);
+    completeness(schema, schema, path, path, &mut found);
     found.0.sort_by_cached_key(|error| format!("{}: {}", error.path.as_str(), error.body));
     errors.append(found);
 }
@@ -190,61 +190,74 @@ fn nested(branch: &Object, skip_any_of: bool, level: Level, path: &Path, errors:
     }
 }
 
-/// Whatever a branch names, the schema itself must name as well.
-fn completeness(schema: &Object, branches_of: &Object, path: &Path, errors: &mut ErrorList) {
+/// Whatever a branch at the root names, the schema itself must name as well. Upstream does not look at
+/// other junctors.
+fn completeness(schema: &Object, says: &Object, at: &Path, path: &Path, errors: &mut ErrorList) {
+    if let Some(Value::Object(branch)) = says.get("not") {
+        covers(schema, branch, at, &path.child("not"), errors);
+    }
     for junctor in ["allOf", "anyOf", "oneOf"] {
-        for (at, branch) in items(branches_of.get(junctor)).iter().enumerate() {
+        for (index, branch) in items(says.get(junctor)).iter().enumerate() {
             if let Value::Object(branch) = branch {
-                covers(Some(schema), branch, path, &path.child(junctor).index(at), errors);
+                covers(schema, branch, at, &path.child(junctor).index(index), errors);
             }
-        }
-    }
-    if let Some(Value::Object(branch)) = branches_of.get("not") {
-        covers(Some(schema), branch, path, &path.child("not"), errors);
-    }
-    if std::ptr::eq(schema, branches_of) {
-        if let Some(Value::Object(item)) = schema.get("items") {
-            completeness(item, item, &path.child("items"), errors);
-        }
-        for (name, property) in properties(schema) {
-            completeness(property, property, &path.child("properties").key(name), errors);
-        }
-        if let Some(Value::Object(value)) = schema.get("additionalProperties") {
-            completeness(value, value, &path.child("additionalProperties"), errors);
         }
     }
 }
 
-fn covers(schema: Option<&Object>, branch: &Object, at: &Path, path: &Path, errors: &mut ErrorList) {
-    let Some(schema) = schema else {
-        let words = format!("because it is defined in {}", path.as_str());
-        errors.required(at.clone(), &words);
-        return;
+fn covers(schema: &Object, branch: &Object, at: &Path, path: &Path, errors: &mut ErrorList) {
+    completeness(schema, branch, at, path, errors);
+    let mut inner = |schema: Option<&Object>, branch: &Object, at: Path, path: Path| match schema {
+        Some(schema) => covers(schema, branch, &at, &path, errors),
+        None => errors.required(at, &format!("because it is defined in {}", path.as_str())),
     };
-    completeness_of_branch(schema, branch, at, path, errors);
     if let Some(Value::Object(item)) = branch.get("items") {
-        let inner = schema.get("items").and_then(Value::as_object);
-        covers(inner, item, &at.child("items"), &path.child("items"), errors);
+        let known = schema.get("items").and_then(Value::as_object);
+        inner(known, item, at.child("items"), path.child("items"));
     }
     for (name, property) in properties(branch) {
-        let inner = schema.get("properties").and_then(|all| all.get(name)).and_then(Value::as_object);
-        let additional = schema.get("additionalProperties").and_then(Value::as_object);
-        let (at, path) = (at.child("properties").key(name), path.child("properties").key(name));
-        covers(inner.or(additional), property, &at, &path, errors);
+        let known = schema.get("properties").and_then(|all| all.get(name)).and_then(Value::as_object);
+        inner(known, property, at.child("properties").key(name), path.child("properties").key(name));
     }
 }
 
-fn completeness_of_branch(schema: &Object, branch: &Object, at: &Path, path: &Path, errors: &mut ErrorList) {
-    for junctor in ["allOf", "anyOf", "oneOf"] {
-        for (index, one) in items(branch.get(junctor)).iter().enumerate() {
-            if let Value::Object(one) = one {
-                covers(Some(schema), one, at, &path.child(junctor).index(index), errors);
-            }
+/// What upstream cannot make a structural schema of, where it comes upon the first such word.
+pub(super) fn unsupported(schema: &Object) -> Option<String> {
+    for (word, name) in [
+        ("id", "id"),
+        ("$schema", "schema"),
+        ("$ref", "$ref"),
+        ("patternProperties", "patternProperties"),
+        ("dependencies", "dependencies"),
+        ("additionalItems", "additionalItems"),
+        ("definitions", "definitions"),
+    ] {
+        let said = match schema.get(word) {
+            None | Some(Value::Null) => false,
+            Some(Value::String(text)) => !text.is_empty(),
+            Some(Value::Object(members)) => !members.is_empty() || word == "additionalItems",
+            Some(_) => true,
+        };
+        if said {
+            return Some(format!("OpenAPIV3Schema '{name}' is not supported"));
         }
     }
-    if let Some(Value::Object(one)) = branch.get("not") {
-        covers(Some(schema), one, at, &path.child("not"), errors);
+    let inside = |value: Option<&Value>| value.and_then(Value::as_object).and_then(unsupported);
+    let any = |word: &str| items(schema.get(word)).iter().find_map(|one| inside(Some(one)));
+    let fault = inside(schema.get("not")).or_else(|| ["allOf", "anyOf", "oneOf"].into_iter().find_map(any));
+    if fault.is_some() {
+        return fault;
     }
+    if schema.get("x-kubernetes-preserve-unknown-fields") == Some(&Value::Bool(false)) {
+        let words = "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined";
+        return Some(words.to_owned());
+    }
+    if matches!(schema.get("items"), Some(Value::Array(all)) if !all.is_empty()) {
+        return Some("OpenAPIV3Schema 'items' must be a schema, but is an array".to_owned());
+    }
+    inside(schema.get("items"))
+        .or_else(|| properties(schema).find_map(|(_, property)| unsupported(property)))
+        .or_else(|| inside(schema.get("additionalProperties")))
 }
 
 /// The one way to say that a value is an integer or a string.

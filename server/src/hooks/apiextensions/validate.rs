@@ -5,7 +5,6 @@
 
 use apiwright_apiextensions::approval::{self, Approval};
 use apiwright_apiextensions::literals;
-use apiwright_apiextensions::schema::unsupported;
 use apiwright_apiextensions::validations;
 use apiwright_json::{Object, Value};
 use apiwright_meta::field::{go_value, quoted};
@@ -97,7 +96,8 @@ fn spec(definition: &Value, old: &Value, errors: &mut ErrorList) {
         }
         parts::deprecation(version, &path.child("deprecationWarning"), errors);
         if !common.schema {
-            schema(version, old, &path.child("schema"), errors);
+            let has_status = has_status(version);
+            schema(version, has_status, old, &path.child("schema"), errors);
         }
         if !common.subresources {
             parts::subresources(version, &path.child("subresources"), errors);
@@ -106,7 +106,10 @@ fn spec(definition: &Value, old: &Value, errors: &mut ErrorList) {
             parts::columns(version, &path.child("additionalPrinterColumns"), errors);
         }
         if !common.selectable {
-            parts::selectable(version, &path.child("selectableFields"), errors);
+            // What all versions have in common is with none of them.
+            let none = "may only be set when `version.schema.openAPIV3Schema` is not included";
+            let schema = if common.schema { Err(none) } else { Ok(version) };
+            parts::selectable(version, schema, &path.child("selectableFields"), errors);
         }
     }
     storage(spec, &common, &path, errors);
@@ -124,7 +127,8 @@ fn spec(definition: &Value, old: &Value, errors: &mut ErrorList) {
     }
     names(wanted, &path.child("names"), errors);
     if common.schema {
-        schema(first, old, &path.child("validation"), errors);
+        let has_status = versions.iter().any(has_status);
+        schema(first, has_status, old, &path.child("validation"), errors);
     }
     if common.subresources {
         parts::subresources(first, &path.child("subresources"), errors);
@@ -133,9 +137,20 @@ fn spec(definition: &Value, old: &Value, errors: &mut ErrorList) {
         parts::columns(first, &path.child("additionalPrinterColumns"), errors);
     }
     if common.selectable {
-        parts::selectable(first, &path.child("selectableFields"), errors);
+        let none = "may only be set when validations.schema is included";
+        let schema = if common.schema { Ok(first) } else { Err(none) };
+        parts::selectable(first, schema, &path.child("selectableFields"), errors);
+    }
+    let strategy = text(spec, &["conversion", "strategy"]);
+    if truth(spec, "preserveUnknownFields") && !matches!(strategy, "" | "None") {
+        let words = "must be None if spec.preserveUnknownFields is true";
+        errors.invalid(path.child("conversion").child("strategy"), quoted(strategy), words);
     }
     parts::conversion(spec, must_trust(old), &path.child("conversion"), errors);
+}
+
+fn has_status(version: &Value) -> bool {
+    !is_absent(version.at(&["subresources", "status"]))
 }
 
 /// Whether the schema of a version has defaults anywhere.
@@ -233,14 +248,14 @@ fn group(group: &str, path: &Path, errors: &mut ErrorList) {
     }
 }
 
-/// The schema of a version: whether it is structural, what it must not say, what nobody enforces.
+/// The schema of a version: whether it is structural, what it must not say, what its rules mean.
 ///
 /// `old` is the definition before: rules of a schema that it had may cost what they cost.
-fn schema(version: &Value, old: &Value, path: &Path, errors: &mut ErrorList) {
+fn schema(version: &Value, has_status: bool, old: &Value, path: &Path, errors: &mut ErrorList) {
     let Some(Value::Object(schema)) = version.at(&["schema", "openAPIV3Schema"]) else { return };
     let before = errors.0.len();
     let path = path.child("openAPIV3Schema");
-    if !is_absent(version.at(&["subresources", "status"])) {
+    if has_status {
         openapi::root_with_status(schema, &path, errors);
     }
     if truth_of(schema, "nullable") {
@@ -249,24 +264,28 @@ fn schema(version: &Value, old: &Value, path: &Path, errors: &mut ErrorList) {
             "nullable cannot be true at the root",
         );
     }
+    let unstructured = structural::unsupported(schema);
     let structure = errors.0.len();
-    structural::validate(schema, &path, errors);
-    if errors.0.len() == before {
-        literals::check(&Value::Object(schema.clone()), &path, errors);
+    if unstructured.is_none() {
+        structural::validate(schema, &path, errors);
+        if errors.0.len() == structure {
+            literals::check(&Value::Object(schema.clone()), &path, errors);
+        }
     }
-    let sound = errors.0.len() == structure;
+    let sound = unstructured.is_none() && errors.0.len() == structure;
+    let words = errors.0.len();
     openapi::validate(schema, &path, errors);
     if sound {
         let known = items(old.at(&["spec", "versions"]))
             .iter()
             .find(|one| text(one, &["name"]) == text(version, &["name"]));
         let unchanged = known.is_some_and(|known| known.get("schema") == version.get("schema"));
-        validations::check(schema, &path, !unchanged, errors);
+        let faulty = errors.0[words..].iter().map(|error| error.path.clone()).collect();
+        validations::check(schema, &path, !unchanged, faulty, errors);
     }
-    if errors.0.len() == before
-        && let Err(unsupported) = unsupported(&Value::Object(schema.clone()), &path)
-    {
-        errors.append(unsupported);
+    // What upstream cannot convert it told of already, if it told of anything.
+    if let Some(why) = unstructured.filter(|_| errors.0.len() == before) {
+        errors.invalid(path, quoted(""), &why);
     }
 }
 

@@ -20,6 +20,8 @@ const NAMED_MAX: usize = 4;
 const REASONS: &[&str] =
     &["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
 
+const LINE_BREAKS: [char; 2] = ['\n', '\r'];
+
 /// Faults of the words of one node's rules, whatever they mean.
 pub fn words(schema: &Object, path: &Path, errors: &mut ErrorList) {
     for (at, rule) in rule::of(schema).iter().enumerate() {
@@ -29,9 +31,9 @@ pub fn words(schema: &Object, path: &Path, errors: &mut ErrorList) {
             errors.required(path.child("rule"), "rule is not specified");
         } else if !rule.message.is_empty() && message.is_empty() {
             errors.invalid(path.child("message"), quoted(&rule.message), "must be non-empty if specified");
-        } else if message.contains('\n') {
+        } else if message.contains(LINE_BREAKS) {
             errors.invalid(path.child("message"), quoted(&rule.message), "must not contain line breaks");
-        } else if text.contains('\n') && message.is_empty() {
+        } else if text.contains(LINE_BREAKS) && message.is_empty() {
             let words = "message must be specified if rule contains line breaks";
             errors.required(path.child("message"), words);
         }
@@ -46,7 +48,7 @@ pub fn words(schema: &Object, path: &Path, errors: &mut ErrorList) {
         if !rule.field_path.is_empty() && rule.field_path.trim().is_empty() {
             errors.invalid(path.child("fieldPath"), &shown, "must be non-empty if specified");
         }
-        if rule.field_path.contains('\n') {
+        if rule.field_path.contains(LINE_BREAKS) {
             errors.invalid(path.child("fieldPath"), &shown, "must not contain line breaks");
         }
         if !rule.field_path.is_empty() && field_path::parse(&rule.field_path, schema).is_none() {
@@ -55,11 +57,10 @@ pub fn words(schema: &Object, path: &Path, errors: &mut ErrorList) {
     }
 }
 
-/// Faults of what a schema's rules mean. Nodes with faults already, or above some, are passed over; with
+/// Faults of what a schema's rules mean. Nodes that are `faulty`, or above some, are passed over; with
 /// `priced` false, single rules may cost anything, as those of a schema that did not change.
-pub fn check(schema: &Object, path: &Path, priced: bool, errors: &mut ErrorList) {
-    let known = errors.0.iter().map(|error| error.path.as_str().to_owned()).collect();
-    let mut check = Check { known, priced, total: 0, expensive: Vec::new(), errors };
+pub fn check(schema: &Object, path: &Path, priced: bool, faulty: Vec<Path>, errors: &mut ErrorList) {
+    let mut check = Check { known: faulty, priced, total: 0, expensive: Vec::new(), errors };
     let root = Place {
         schema,
         path: path.clone(),
@@ -74,7 +75,7 @@ pub fn check(schema: &Object, path: &Path, priced: bool, errors: &mut ErrorList)
 
 struct Check<'e> {
     /// The places of faults that are known already.
-    known: Vec<String>,
+    known: Vec<Path>,
     priced: bool,
     total: u64,
     expensive: Vec<(u64, Path)>,
@@ -218,6 +219,7 @@ impl Check<'_> {
     fn is_faulty(&self, path: &Path) -> bool {
         self.known.iter().any(|known| {
             known
+                .as_str()
                 .strip_prefix(path.as_str())
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         })

@@ -70,6 +70,13 @@ fn metadata(
 fn prune(ty: &Struct, value: &mut Value) -> Result<(Vec<String>, Vec<String>), String> {
     let (mut unknown, mut fault) = (Vec::new(), None);
     let gone = prune::prune_but_metadata(ty, value, &mut |path, ty, metadata| {
+        let Some(ty) = ty else {
+            if metadata.as_str().is_none() {
+                let told = go_value(metadata);
+                fault.get_or_insert_with(|| format!("{path}: Invalid value: {told}: must be a string"));
+            }
+            return;
+        };
         let given = std::mem::take(metadata);
         match schema::decode_plain(ty, given.clone(), &Duplicates::default(), Source::Json) {
             Ok(decoded) => {
@@ -83,6 +90,7 @@ fn prune(ty: &Struct, value: &mut Value) -> Result<(Vec<String>, Vec<String>), S
             }
         }
     });
+    unknown.sort();
     match fault {
         Some(fault) => Err(fault),
         None => Ok((gone, unknown)),

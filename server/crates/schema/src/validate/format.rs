@@ -1,24 +1,10 @@
-//! The named formats of strings.
+//! The named formats of strings in built-in kinds.
 
 use apiwright_meta::field::quoted;
 use apiwright_meta::{ErrorList, Path, names};
 
-use super::{Words, formats};
-
 /// Checks a text against a format; unknown ones allow everything, as upstream's do.
-pub(super) fn check(format: &str, text: &str, path: &Path, words: Words, errors: &mut ErrorList) {
-    if words == Words::Custom {
-        let fits = match format {
-            "k8s-short-name" => names::dns1123_label(text).is_empty(),
-            "k8s-long-name" => names::dns1123_subdomain(text).is_empty(),
-            format => formats::is(format, text),
-        };
-        if !fits {
-            let detail = format!("{} in body must be of type {format}: {}", path.as_str(), quoted(text));
-            errors.type_invalid(path.clone(), quoted(text), &detail);
-        }
-        return;
-    }
+pub(super) fn check(format: &str, text: &str, path: &Path, errors: &mut ErrorList) {
     match format {
         "k8s-short-name" => errors.invalid_each(path, text, names::dns1123_label(text)),
         "k8s-long-name" => errors.invalid_each(path, text, names::dns1123_subdomain(text)),

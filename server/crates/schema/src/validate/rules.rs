@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use apiwright_json::{Str, Value};
 use apiwright_meta::field::go_float;
 
-use super::{Walk, Words, format, pattern};
+use super::{Walk, format, pattern};
 use crate::trail::Trail;
-use crate::{Node, Rule, Text};
+use crate::{Node, Rule, Text, go};
 
 /// Whether to look at what follows: the other rules and what is inside.
 type Flow = ControlFlow<()>;
@@ -63,22 +63,13 @@ impl Walk<'_> {
             }
             Rule::MinLength(least) => {
                 if value.as_str().is_some_and(|text| (text.chars().count() as u64) < *least) {
-                    match self.words {
-                        Words::BuiltIn => self.errors.too_short(self.path(at), *least as usize),
-                        Words::Custom => {
-                            self.in_body(value, at, &format!("should be at least {least} chars long"));
-                        }
-                    }
+                    self.errors.too_short(self.path(at), *least as usize);
                 }
                 ON
             }
             Rule::MaxLength(most) => {
                 if value.as_str().is_some_and(|text| text.chars().count() as u64 > *most) {
-                    let path = self.path(at);
-                    match self.words {
-                        Words::BuiltIn => self.errors.too_long_characters(path, *most as usize),
-                        Words::Custom => self.errors.too_long(path, *most as usize),
-                    }
+                    self.errors.too_long_characters(self.path(at), *most as usize);
                 }
                 ON
             }
@@ -97,20 +88,14 @@ impl Walk<'_> {
             }
             Rule::Format(name) => {
                 if let Value::String(text) = value {
-                    format::check(name, text, &self.path(at), self.words, self.errors);
+                    format::check(name, text, &self.path(at), self.errors);
                 }
                 ON
             }
             Rule::MinItems(least) => match count(value).filter(|count| (*count as u64) < *least) {
                 None => ON,
                 Some(count) => {
-                    match self.words {
-                        Words::BuiltIn => self.errors.too_few(self.path(at), count, *least as usize),
-                        Words::Custom => {
-                            let expectation = format!("should have at least {least} items");
-                            self.in_body(&Value::Int(count as i64), at, &expectation);
-                        }
-                    }
+                    self.errors.too_few(self.path(at), count, *least as usize);
                     ON
                 }
             },
@@ -137,23 +122,18 @@ impl Walk<'_> {
                 }
                 _ => ON,
             },
-            Rule::Members(names) => {
-                if let Value::Object(object) = value {
-                    for name in names.iter().filter(|name| !object.contains_key(name)) {
-                        self.errors.required(self.path(&at.key(name)), "");
-                    }
-                }
-                ON
-            }
-            Rule::Junctor(junctor, branches) => {
-                self.junctor(*junctor, branches, value, at);
-                ON
-            }
+            // Only custom resources have these.
+            Rule::Members(_)
+            | Rule::Junctor(..)
+            | Rule::Properties(_)
+            | Rule::Items(_)
+            | Rule::Closed(_)
+            | Rule::Untyped => ON,
             Rule::Immutable => {
                 if !self.updating {
                     return ON;
                 }
-                let shown = self.shown(node, value);
+                let shown = go::internal(node, value);
                 self.errors.invalid(self.path(at), shown, "field is immutable");
                 DONE
             }
@@ -167,7 +147,7 @@ impl Walk<'_> {
                 DONE
             }
             Rule::Immutable if self.updating => {
-                let shown = self.shown(node, &crate::decode::omission::zero(node));
+                let shown = go::internal(node, &crate::decode::omission::zero(node));
                 self.errors.invalid(self.path(at), shown, "field is immutable");
                 DONE
             }
@@ -190,20 +170,11 @@ impl Walk<'_> {
         } else {
             go_float(bound)
         };
-        match self.words {
-            Words::BuiltIn => {
-                let path = self.path(at);
-                self.errors.invalid(
-                    path,
-                    apiwright_meta::field::go_value(value),
-                    &format!("must be {relation} {bound}"),
-                );
-            }
-            Words::Custom => self.in_body(value, at, &format!("should be {relation} {bound}")),
-        }
+        let shown = apiwright_meta::field::go_value(value);
+        self.errors.invalid(self.path(at), shown, &format!("must be {relation} {bound}"));
     }
 
-    /// The words of the JSON-schema validator of custom resources.
+    /// The words of the validator of JSON schemas.
     fn in_body(&mut self, value: &Value, at: &Trail<'_>, expectation: &str) {
         let path = self.path(at);
         let detail = format!("{} in body {expectation}", path.as_str());
