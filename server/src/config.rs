@@ -11,8 +11,7 @@ use std::sync::Arc;
 use apiwright_audit::Audit;
 use apiwright_auth::service_account::{PublicKey, SigningKey};
 use apiwright_auth::{
-    Authentication, Authority, Authorization, Mode, NodeAuthorizer, Rbac, RequestHeader, ServiceAccounts,
-    TokenAuthenticator, TokenFile,
+    Authentication, Authority, RequestHeader, ServiceAccounts, TokenAuthenticator, TokenFile, WebhookTokens,
 };
 use apiwright_controllers::select;
 use apiwright_filters::Cors;
@@ -23,10 +22,11 @@ use apiwright_storage::Storage;
 use apiwright_storage_embedded::Lock;
 use apiwright_transport::{Certificates, KeyPair, Tls};
 
+use crate::access::{self, Authorizers};
 use crate::audit;
 use crate::controllers::certificates::SigningAuthority;
 use crate::flags::Flags;
-use crate::flags::values::{AuthorizationMode, Switch};
+use crate::flags::values::Switch;
 use crate::generated::CONTROLLERS;
 use crate::pki::{self, Pki};
 use crate::storage;
@@ -39,8 +39,12 @@ pub struct Config {
     pub pki: Pki,
     /// Where to listen.
     pub address: SocketAddr,
-    /// Tells who asks, service accounts aside.
+    /// Tells who asks, tokens aside that need more than flags and files.
     authentication: Authentication,
+    /// Knows tokens that nobody else knows.
+    token_webhook: Option<Arc<WebhookTokens>>,
+    /// Decide about requests.
+    pub authorizers: Authorizers,
     /// Signs service accounts' tokens, and verifies them besides the keys below.
     signing_key: SigningKey,
     /// Verify service accounts' tokens.
@@ -88,7 +92,11 @@ impl Config {
         let authorities: Vec<&Path> =
             flags.client_ca_file.iter().map(PathBuf::as_path).chain([pki.authority.as_path()]).collect();
         let client_authority = Arc::new(Authority::load(&authorities)?);
-        let authentication = authentication(&flags, &client_authority)?;
+        let authorizers = Authorizers::choose(&flags)?;
+        let mut authentication = authentication(&flags, &client_authority)?;
+        // Nobody does anything without saying who they are.
+        authentication.anonymous &= !authorizers.allow_all();
+        let token_webhook = access::token_webhook(&flags, audiences(&flags))?;
         let (signing_key, account_keys) = account_keys(&flags, &pki)?;
         let tls = Tls::new(flags.tls.rules()?, certificates.load()?, &asked_for(&authentication))
             .map_err(|error| format!("cannot use the serving certificate: {error}"))?;
@@ -102,6 +110,8 @@ impl Config {
         Ok(Self {
             address: SocketAddr::new(flags.bind_address, flags.secure_port),
             authentication,
+            token_webhook,
+            authorizers,
             signing_key,
             account_keys,
             client_authority,
@@ -127,18 +137,9 @@ impl Config {
         ));
         let mut authentication = self.authentication.clone();
         authentication.tokens.push(Arc::clone(&accounts) as _);
+        // Who is near is asked first, who is far last.
+        authentication.tokens.extend(self.token_webhook.iter().map(|webhook| Arc::clone(webhook) as _));
         (Arc::new(authentication), accounts)
-    }
-
-    /// Who decides about requests.
-    pub fn authorization(&self, rbac: &Arc<Rbac>, nodes: &Arc<NodeAuthorizer>) -> Authorization {
-        let modes = self.flags.authorization_mode.iter().map(|mode| match mode {
-            AuthorizationMode::Node => Mode::Node(Arc::clone(nodes)),
-            AuthorizationMode::AlwaysAllow => Mode::AlwaysAllow,
-            AuthorizationMode::AlwaysDeny => Mode::AlwaysDeny,
-            AuthorizationMode::Rbac => Mode::Rbac(Arc::clone(rbac)),
-        });
-        Authorization::new(modes.collect())
     }
 
     /// Which group versions are served: `--runtime-config`.

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 
 use apiwright_controllers::{ControllerSpec, explain};
 use apiwright_json::{Object, Value};
+use apiwright_webhook::Access;
 use clap::{Parser, Subcommand};
 
+use crate::client;
 use crate::controllers::page::PATH;
 use crate::generated::CONTROLLERS;
-use crate::{client, kubeconfig};
 
 /// The longest answer that is read.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
@@ -90,7 +91,7 @@ fn list() -> String {
 
 /// How each key stands on a running server.
 async fn stands(spec: &ControllerSpec, kubeconfig: &Path) -> Result<String, String> {
-    let access = kubeconfig::read(kubeconfig)?;
+    let access = Access::read(kubeconfig)?;
     let mut pieces = client::get(&access, &format!("{PATH}/{}", spec.name)).await?;
     let mut answer = Vec::new();
     while let Some(piece) = pieces.next().await? {

@@ -153,6 +153,15 @@ pub struct Flags {
     /// Tokens: lines of `token,user,uid,"group1,group2"`.
     #[arg(long, value_name = "FILE", help_heading = "Authentication")]
     pub token_auth_file: Option<PathBuf>,
+    /// The server that is asked whose other tokens are: a kubeconfig.
+    #[arg(long, value_name = "FILE", help_heading = "Authentication")]
+    pub authentication_token_webhook_config_file: Option<PathBuf>,
+    /// The version of `TokenReview` that it is sent [default: v1beta1].
+    #[arg(long, value_name = "VERSION", help_heading = "Authentication")]
+    pub authentication_token_webhook_version: Option<String>,
+    /// How long its answers are remembered.
+    #[arg(long, value_name = "DURATION", default_value = "2m0s", value_parser = values::duration, help_heading = "Authentication")]
+    pub authentication_token_webhook_cache_ttl: Duration,
     /// Who issues service accounts' tokens; the first signs, all are accepted.
     #[arg(long, value_name = "URL", default_value = "https://kubernetes.default.svc.cluster.local", action = ArgAction::Append, help_heading = "Authentication")]
     pub service_account_issuer: Vec<String>,
@@ -202,9 +211,24 @@ pub struct Flags {
     )]
     pub requestheader_extra_headers_prefix: Vec<String>,
 
-    /// Who decides, in order: `AlwaysAllow`, `AlwaysDeny`, `Node`, `RBAC`.
-    #[arg(long, value_name = "MODES", value_delimiter = ',', default_value = "RBAC", value_parser = values::mode, help_heading = "Authorization")]
+    /// Who decides, in order: `AlwaysAllow`, `AlwaysDeny`, `Node`, `RBAC`, `Webhook` [default: RBAC].
+    #[arg(long, value_name = "MODES", value_delimiter = ',', value_parser = values::mode, help_heading = "Authorization")]
     pub authorization_mode: Vec<values::AuthorizationMode>,
+    /// The same as a file, an `AuthorizationConfiguration`, whose changes are taken.
+    #[arg(long, value_name = "FILE", help_heading = "Authorization")]
+    pub authorization_config: Option<PathBuf>,
+    /// The server that `Webhook` asks: a kubeconfig.
+    #[arg(long, value_name = "FILE", help_heading = "Authorization")]
+    pub authorization_webhook_config_file: Option<PathBuf>,
+    /// The version of `SubjectAccessReview` that it is sent [default: v1beta1].
+    #[arg(long, value_name = "VERSION", help_heading = "Authorization")]
+    pub authorization_webhook_version: Option<String>,
+    /// How long its yes is remembered [default: 5m0s].
+    #[arg(long, value_name = "DURATION", value_parser = values::duration, help_heading = "Authorization")]
+    pub authorization_webhook_cache_authorized_ttl: Option<Duration>,
+    /// How long anything else that it says is [default: 30s].
+    #[arg(long, value_name = "DURATION", value_parser = values::duration, help_heading = "Authorization")]
+    pub authorization_webhook_cache_unauthorized_ttl: Option<Duration>,
 
     /// Groups, versions and resources to serve or not: `api/beta=true,apps/v1=false`.
     #[arg(long, value_name = "PAIRS", value_delimiter = ',', value_parser = values::switch, help_heading = "API")]
@@ -465,11 +489,11 @@ mod tests {
             (&["--storage=tape"], "--storage=tape: it is one of embedded, memory, etcd"),
             (
                 &["--authorization-mode=ABAC,RBAC"],
-                "--authorization-mode=ABAC: ABAC is not supported yet; AlwaysAllow, AlwaysDeny, Node and RBAC are",
+                "--authorization-mode=ABAC: ABAC is not supported yet; AlwaysAllow, AlwaysDeny, Node, RBAC and Webhook are",
             ),
             (
                 &["--authorization-mode=Rbac"],
-                "--authorization-mode=Rbac: there is no such mode; AlwaysAllow, AlwaysDeny, Node and RBAC are supported",
+                "--authorization-mode=Rbac: there is no such mode; AlwaysAllow, AlwaysDeny, Node, RBAC and Webhook are supported",
             ),
             (&["--tls-cert-file=x"], "--tls-private-key-file is missing: it goes with its pair"),
             (&["--secure-port"], "--secure-port needs a value"),

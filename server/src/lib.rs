@@ -1,5 +1,6 @@
 //! The apiwright server: library.
 
+pub mod access;
 pub mod acts;
 pub mod audit;
 pub mod bootstrap;

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use apiwright_admission::Tolerations;
 use apiwright_auth::rbac::Escalation;
-use apiwright_auth::{NodeAuthorizer, Rbac, follow};
+use apiwright_auth::{Authorization, NodeAuthorizer, Rbac, follow};
 use apiwright_chain::{Authorizer, Drain, Drainer, drain};
 use apiwright_filters::{Flows, Metrics, Stack};
 use apiwright_storage::Storage;
@@ -29,7 +29,6 @@ use crate::controllers::{
 };
 use crate::encryption;
 use crate::flags::EndpointReconciler;
-use crate::flags::values::AuthorizationMode;
 use crate::generated::{BOOTSTRAP, CHAIN, catalogue};
 use crate::issuer::IssuerPages;
 use crate::kubeconfig;
@@ -59,7 +58,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     let (drainer, drain) = drain();
     let progress = Arc::new(Progress::default());
     let views = Views::new(&config);
-    let authorizer = Arc::new(config.authorization(&views.rbac, &views.nodes));
+    let authorizer = Arc::new(Authorization::new(config.authorizers.modes(&views.rbac, &views.nodes)));
     let (authentication, accounts) = config.authentication(&storage);
     let metrics = Arc::new(Metrics::default());
     metrics.include(Arc::clone(&views.flows) as _);
@@ -130,6 +129,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     let (webhooks, policies) = (assembled.webhooks, assembled.policies);
     let server = assembled.server.prepare();
     let decides: Arc<dyn Authorizer> = Arc::clone(&authorizer) as _;
+    tokio::spawn(follow_authorizers(Arc::clone(&config), Arc::clone(&authorizer), &views, drain.clone()));
     let stack = Stack::new(
         filters(&config, authentication, authorizer, &views, Arc::clone(&metrics), drain.clone()),
         server.head(),
@@ -217,7 +217,7 @@ pub async fn run(config: Config) -> Result<(), String> {
 fn filters(
     config: &Config,
     authentication: Arc<apiwright_auth::Authentication>,
-    authorizer: Arc<apiwright_auth::Authorization>,
+    authorizer: Arc<Authorization>,
     views: &Views,
     metrics: Arc<Metrics>,
     drain: Drain,
@@ -258,7 +258,7 @@ impl Views {
         Self {
             rbac: Arc::default(),
             nodes: Arc::new(NodeAuthorizer::new(bootstrap::role_rules("system:node"))),
-            with_nodes: flags.authorization_mode.contains(&AuthorizationMode::Node),
+            with_nodes: config.authorizers.include_nodes(),
             flows: Arc::new(flows),
         }
     }
@@ -275,6 +275,17 @@ impl Views {
         tokio::spawn(Arc::clone(&self.flows).follow(Arc::clone(storage), flows, drain.clone()));
         Ok(())
     }
+}
+
+/// Takes what becomes of the file that says who decides.
+fn follow_authorizers(
+    config: Arc<Config>,
+    authorization: Arc<Authorization>,
+    views: &Views,
+    drain: Drain,
+) -> impl Future<Output = ()> + Send + 'static {
+    let (rbac, nodes) = (Arc::clone(&views.rbac), Arc::clone(&views.nodes));
+    async move { config.authorizers.follow(authorization, rbac, nodes, drain).await }
 }
 
 /// What must be there before the server is ready: its first objects, and the rules in force.

@@ -27,8 +27,6 @@ const fn boolean(name: &'static str, because: &'static str, harmless: &'static [
 const NO_AUDIT_TUNING: &str = "the audit log sizes its own buffer and truncates nothing";
 const NO_AUDIT_WEBHOOK: &str = "audit events go to a log, not to webhooks";
 const NO_OIDC: &str = "OpenID Connect tokens are not accepted";
-const NO_TOKEN_WEBHOOK: &str = "tokens are not reviewed by webhooks";
-const NO_AUTHORIZER: &str = "webhooks and policy files do not decide about requests";
 const NO_KUBELET: &str = "kubelets are not called";
 const NO_TRACING: &str = "there is no tracing";
 const NO_PEERS: &str = "replicas do not proxy to each other";
@@ -78,15 +76,7 @@ const REFUSED: &[Refused] = &[
     value("audit-webhook-truncate-max-event-size", NO_AUDIT_WEBHOOK),
     value("audit-webhook-version", NO_AUDIT_WEBHOOK),
     value("authentication-config", "authenticators are configured by flags"),
-    value("authentication-token-webhook-cache-ttl", NO_TOKEN_WEBHOOK),
-    value("authentication-token-webhook-config-file", NO_TOKEN_WEBHOOK),
-    value("authentication-token-webhook-version", NO_TOKEN_WEBHOOK),
-    value("authorization-config", "authorizers are configured by --authorization-mode"),
-    value("authorization-policy-file", NO_AUTHORIZER),
-    value("authorization-webhook-cache-authorized-ttl", NO_AUTHORIZER),
-    value("authorization-webhook-cache-unauthorized-ttl", NO_AUTHORIZER),
-    value("authorization-webhook-config-file", NO_AUTHORIZER),
-    value("authorization-webhook-version", NO_AUTHORIZER),
+    value("authorization-policy-file", "there is no attribute-based access control"),
     boolean("contention-profiling", "there is no profiling", &["false"]),
     value("coordinated-leadership-lease-duration", NO_COORDINATION),
     value("coordinated-leadership-renew-deadline", NO_COORDINATION),

@@ -80,6 +80,8 @@ pub enum AuthorizationMode {
     Node,
     /// Roles and bindings.
     Rbac,
+    /// A server outside.
+    Webhook,
 }
 
 /// A mode's name.
@@ -92,10 +94,13 @@ pub fn mode(text: &str) -> Result<AuthorizationMode, String> {
         "AlwaysDeny" => Ok(AuthorizationMode::AlwaysDeny),
         "Node" => Ok(AuthorizationMode::Node),
         "RBAC" => Ok(AuthorizationMode::Rbac),
-        "Webhook" | "ABAC" => {
-            Err(format!("{text} is not supported yet; AlwaysAllow, AlwaysDeny, Node and RBAC are"))
+        "Webhook" => Ok(AuthorizationMode::Webhook),
+        "ABAC" => {
+            Err(format!("{text} is not supported yet; AlwaysAllow, AlwaysDeny, Node, RBAC and Webhook are"))
         }
-        _ => Err("there is no such mode; AlwaysAllow, AlwaysDeny, Node and RBAC are supported".into()),
+        _ => {
+            Err("there is no such mode; AlwaysAllow, AlwaysDeny, Node, RBAC and Webhook are supported".into())
+        }
     }
 }
 

@@ -14,10 +14,11 @@ use std::path::{Path, PathBuf};
 use apiwright_storage::Revision;
 use apiwright_storage_embedded::backup::{self, Summary};
 use apiwright_storage_embedded::{Embedded, Lock, OpenError};
+use apiwright_webhook::Access;
 use bytes::Bytes;
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::{client, kubeconfig, pki, storage};
+use crate::{client, pki, storage};
 
 pub use page::SnapshotPage;
 
@@ -145,7 +146,7 @@ async fn save_as(part: &Path, data_dir: &Path, kubeconfig: Option<&Path>) -> Res
         },
     };
     if let Some(kubeconfig) = running {
-        let access = kubeconfig::read(&kubeconfig)?;
+        let access = Access::read(&kubeconfig)?;
         let mut pieces = client::get(&access, page::PATH).await?;
         let mut out = create()?;
         while let Some(piece) = pieces.next().await? {

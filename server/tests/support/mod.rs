@@ -3,6 +3,7 @@
 #![allow(dead_code, missing_docs, unreachable_pub)] // each test file uses a part
 
 pub mod api;
+pub mod outside;
 pub mod process;
 
 use std::net::TcpListener;

@@ -1,6 +1,5 @@
 //! The authorizers in the order of `--authorization-mode`, behind the group that may do everything.
 
-use std::future::{Ready, ready};
 use std::sync::Arc;
 
 use apiwright_chain::{Authorizer, Decision, Failure, RequestInfo, User};
@@ -10,6 +9,7 @@ use futures::future::BoxFuture;
 
 use crate::node::NodeAuthorizer;
 use crate::rbac::{Granted, Rbac, Rule};
+use crate::webhook::WebhookAuthorizer;
 
 /// The group that is never asked.
 const MASTERS: &str = "system:masters";
@@ -25,6 +25,8 @@ pub enum Mode {
     Node(Arc<NodeAuthorizer>),
     /// Roles and bindings.
     Rbac(Arc<Rbac>),
+    /// A server outside.
+    Webhook(Arc<WebhookAuthorizer>),
 }
 
 /// Asks one mode after the other: the first that has an opinion decides.
@@ -85,6 +87,10 @@ impl Authorization {
                         all.errors.push("node authorizer does not support user rule resolution".into());
                     }
                 }
+                Mode::Webhook(_) => {
+                    all.is_incomplete = true;
+                    all.errors.push("webhook authorizer does not support user rule resolution".into());
+                }
                 Mode::Rbac(rbac) => {
                     let granted = rbac.granted(user, namespace);
                     all.rules.extend(granted.rules);
@@ -97,13 +103,14 @@ impl Authorization {
 }
 
 impl Mode {
-    fn decide(&self, user: &User, what: &RequestInfo) -> Ready<Decision> {
-        ready(match self {
+    async fn decide(&self, user: &User, what: &RequestInfo) -> Decision {
+        match self {
             Self::AlwaysAllow => Decision::Allow(None),
             Self::AlwaysDeny => Decision::NoOpinion("Everything is forbidden.".into()),
             Self::Node(nodes) => nodes.decide(user, what),
             Self::Rbac(rbac) => rbac.decide(user, what),
-        })
+            Self::Webhook(webhook) => webhook.decide(user, what).await,
+        }
     }
 }
 

@@ -60,7 +60,7 @@ fn shown(ty: &Type) -> String {
 ///
 /// # Errors
 /// With upstream's text.
-pub(crate) fn compile(env: &Env, expression: &str, expected: Expected) -> Result<Program, String> {
+pub fn compile(env: &Env, expression: &str, expected: Expected) -> Result<Program, String> {
     let program = env.compile(expression).map_err(|issues| format!("compilation failed: {issues}"))?;
     if expected.fits(program.ty()) { Ok(program) } else { Err(expected.mismatch(program.ty())) }
 }

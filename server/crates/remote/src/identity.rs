@@ -15,8 +15,7 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 /// A certificate and its key; connections made after [`Identity::reload`] show what is there then.
 #[derive(Debug)]
 pub struct Identity {
-    certificate: PathBuf,
-    key: PathBuf,
+    files: Option<[PathBuf; 2]>,
     current: ArcSwap<Shown>,
 }
 
@@ -34,7 +33,19 @@ impl Identity {
     /// One line that names the file.
     pub fn load(certificate: &Path, key: &Path) -> Result<Self, String> {
         let current = ArcSwap::from_pointee(Shown::load(certificate, key)?);
-        Ok(Self { certificate: certificate.into(), key: key.into(), current })
+        Ok(Self { files: Some([certificate.into(), key.into()]), current })
+    }
+
+    /// A pair that never changes, PEM.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn of_pem(certificate: &[u8], key: &[u8]) -> Result<Self, String> {
+        let chain = CertificateDer::pem_slice_iter(certificate).collect::<Result<Vec<_>, _>>();
+        let chain = chain.map_err(|error| format!("its client-certificate: {error}"))?;
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| format!("its client-key: {error}"))?;
+        let shown = Shown::of(chain, key).map_err(|why| format!("its client-certificate: {why}"))?;
+        Ok(Self { files: None, current: ArcSwap::from_pointee(shown) })
     }
 
     /// Reads the files again; on an error the old pair stays.
@@ -42,13 +53,15 @@ impl Identity {
     /// # Errors
     /// As [`Identity::load`].
     pub fn reload(&self) -> Result<(), String> {
-        self.current.store(Arc::new(Shown::load(&self.certificate, &self.key)?));
+        if let Some([certificate, key]) = &self.files {
+            self.current.store(Arc::new(Shown::load(certificate, key)?));
+        }
         Ok(())
     }
 
-    /// The files.
-    pub fn files(&self) -> [&Path; 2] {
-        [&self.certificate, &self.key]
+    /// The files, if it is from any.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.files.iter().flatten().map(PathBuf::as_path)
     }
 }
 
@@ -61,11 +74,14 @@ impl Shown {
         if chain.is_empty() {
             return Err(fail(certificate, "it holds no PEM certificate".into()));
         }
-        let issuers = chain.iter().filter_map(|der| issuer(der)).collect();
         let private = PrivateKeyDer::from_pem_file(key).map_err(|error| fail(key, error.to_string()))?;
-        let key = CertifiedKey::from_der(chain, private, &ring::default_provider())
-            .map_err(|error| fail(key, error.to_string()))?;
-        Ok(Self { key: Arc::new(key), issuers })
+        Self::of(chain, private).map_err(|why| fail(key, why))
+    }
+
+    fn of(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) -> Result<Self, String> {
+        let issuers = chain.iter().filter_map(|der| issuer(der)).collect();
+        let key = CertifiedKey::from_der(chain, key, &ring::default_provider());
+        Ok(Self { key: Arc::new(key.map_err(|error| error.to_string())?), issuers })
     }
 }
 

@@ -18,7 +18,7 @@ use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, USER_AGENT};
 use http::{Method, Request, Response, Uri};
 
 /// The longest answer that is read.
-const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
+pub(crate) const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 const PORT: u16 = 443;
 
 /// Makes clients that share connections.
@@ -76,9 +76,7 @@ impl Client {
     pub async fn post(&self, review: Vec<u8>, timeout: Duration) -> Result<Value, Failure> {
         let place = self.place.as_ref().map_err(|why| Failure::Client(why.clone()))?;
         let backend = self.backend(&place.target).map_err(Failure::Client)?;
-        // The webhook is told in whole seconds how long it has.
-        let seconds = timeout.as_secs() + u64::from(timeout.subsec_nanos() > 0);
-        let address = format!("{}?timeout={}", place.address, shown(seconds));
+        let address = format!("{}?timeout={}", place.address, shown(timeout));
         let uri: Uri =
             address.parse().map_err(|error: http::uri::InvalidUri| Failure::Client(error.to_string()))?;
         let mut request = Request::new(full(review));
@@ -135,8 +133,9 @@ fn clean(path: &str) -> String {
     if cleaned.is_empty() { "/".to_owned() } else { cleaned }
 }
 
-/// Seconds as Go shows durations: `1m0s`.
-fn shown(seconds: u64) -> String {
+/// How long a server has, which it is told in whole seconds, as Go shows durations: `1m0s`.
+pub(crate) fn shown(timeout: Duration) -> String {
+    let seconds = timeout.as_secs() + u64::from(timeout.subsec_nanos() > 0);
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
         (0, 0, seconds) => format!("{seconds}s"),
         (0, minutes, seconds) => format!("{minutes}m{seconds}s"),
@@ -145,7 +144,7 @@ fn shown(seconds: u64) -> String {
 }
 
 /// The JSON of an answer.
-fn read(answer: Response<Bytes>) -> Result<Value, String> {
+pub(crate) fn read(answer: Response<Bytes>) -> Result<Value, String> {
     let (head, body) = answer.into_parts();
     let code = head.status.as_u16();
     if !(200..=206).contains(&code) {
@@ -268,6 +267,9 @@ mod tests {
                 "{config}"
             );
         }
-        assert_eq!([1, 30, 60, 3661].map(shown), ["1s", "30s", "1m0s", "1h1m1s"]);
+        assert_eq!(
+            [1, 30, 60, 3661].map(|seconds| shown(Duration::from_secs(seconds))),
+            ["1s", "30s", "1m0s", "1h1m1s"]
+        );
     }
 }

@@ -9,13 +9,17 @@
 pub mod admission;
 mod answer;
 mod call;
+pub mod caller;
 mod client;
 mod conditions;
 mod configurations;
 mod hook;
+mod kubeconfig;
 mod mutating;
 mod review;
 mod validating;
 
 pub use admission::AdmissionWebhooks;
+pub use caller::Caller;
 pub use client::{Client, Clients, Failure};
+pub use kubeconfig::Access;
