@@ -60,12 +60,12 @@ impl Cache {
         self.entries.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
-    /// What became of a key; gives what was there.
-    pub(crate) fn put(&self, key: &Arc<str>, entry: Option<&Arc<Entry>>) -> Option<Arc<Entry>> {
+    /// What became of a key.
+    pub(crate) fn put(&self, key: &Arc<str>, entry: Option<&Arc<Entry>>) {
         let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
         match entry {
-            Some(entry) => entries.insert(Arc::clone(key), Arc::clone(entry)),
-            None => entries.remove(key),
+            Some(entry) => drop(entries.insert(Arc::clone(key), Arc::clone(entry))),
+            None => drop(entries.remove(key)),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Changes of all resources come in the order in which they were made, so that what one controller
 //! sees, others have seen or will see in that order. Handlers add keys to queues and return.
 //! Invariant: a handler hears of every object that is there once the watch has begun, and of every
-//! change after; what a gap hid is found by comparing.
+//! change after, once; what a gap hid is found by comparing.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -138,13 +138,15 @@ impl Informers {
         }
     }
 
-    /// Tells events until the watch ends; gives where another can go on.
+    /// Tells events until the watch ends; gives where another can go on. Changes may share a revision, so
+    /// the last one's may come again; what was told of it is passed over.
     async fn events(&mut self, mut watch: Watch, from: Revision) -> Option<Revision> {
         let mut seen = from;
         while let Some(event) = watch.next().await {
             match event {
+                Ok(Event::Progress(revision)) => seen = seen.max(revision),
                 Ok(event) => {
-                    seen = seen.max(event.revision());
+                    seen = seen.max(event.revision().saturating_sub(1));
                     self.tell(&event);
                 }
                 Err(Error::Compacted { .. }) => return None,
@@ -160,15 +162,28 @@ impl Informers {
     fn tell(&mut self, event: &Event) {
         match event {
             Event::Put { entry, previous } => self.change(&entry.key, previous.as_ref(), Some(entry)),
-            Event::Delete { previous, .. } => self.change(&previous.key, Some(previous), None),
+            Event::Delete { previous, revision } => {
+                // A key that is not known, or was made again since, was told of before.
+                let is_news = self.known(&previous.key).is_some_and(|known| known.mod_revision < *revision);
+                if is_news {
+                    self.change(&previous.key, Some(previous), None);
+                }
+            }
             Event::Progress(_) => {}
         }
     }
 
     fn change(&mut self, key: &Arc<str>, old: Option<&Arc<Entry>>, new: Option<&Arc<Entry>>) {
+        let known = self.known(key);
+        if let (Some(known), Some(new)) = (&known, new)
+            && known.mod_revision >= new.mod_revision
+        {
+            return;
+        }
+        let old = old.or(known.as_ref());
         if let Some(route) = self.route_of(key) {
-            let known = route.cache.put(key, new);
-            let change = Change { store: &route.cache.store, old: old.or(known.as_ref()), new };
+            route.cache.put(key, new);
+            let change = Change { store: &route.cache.store, old, new };
             for handler in &route.handlers {
                 handler.changed(&change);
             }
@@ -176,16 +191,21 @@ impl Informers {
         if self.all.is_empty() {
             return;
         }
-        let known = match new {
+        match new {
             Some(entry) => self.heard.insert(Arc::clone(key), Arc::clone(entry)),
             None => self.heard.remove(key),
         };
         if let Some(store) = prefixes(key).find_map(|prefix| self.resources.at(prefix)) {
-            let change = Change { store: &store, old: old.or(known.as_ref()), new };
+            let change = Change { store: &store, old, new };
             for handler in &self.all {
                 handler.changed(&change);
             }
         }
+    }
+
+    /// What was last told of a key.
+    fn known(&self, key: &str) -> Option<Arc<Entry>> {
+        self.route_of(key).and_then(|route| route.cache.at(key)).or_else(|| self.heard.get(key).cloned())
     }
 
     /// Who looks at a key.
@@ -212,8 +232,7 @@ impl Informers {
             }
         };
         for key in gone {
-            let cached = self.route_of(&key).and_then(|route| route.cache.at(&key));
-            if let Some(old) = cached.or_else(|| self.heard.get(&key).cloned()) {
+            if let Some(old) = self.known(&key) {
                 self.change(&key, Some(&old), None);
             }
         }
