@@ -21,7 +21,6 @@ mod library;
 mod macros;
 mod parse;
 mod plan;
-mod regexp;
 mod size;
 pub mod types;
 mod unify;

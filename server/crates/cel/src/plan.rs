@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use apiwright_meta::regexp;
 use regex::Regex;
 
 use crate::ast::{Ast, Form, Id, Literal, Node};
 use crate::check::{Checked, Meaning};
 use crate::env::Env;
 use crate::functions::Function;
-use crate::regexp;
 use crate::size::Bounds;
 use crate::types::Type;
 use crate::unescape;

@@ -13,6 +13,7 @@ pub mod names;
 pub mod node_identity;
 pub mod object;
 pub mod quantity;
+pub mod regexp;
 pub mod status;
 pub mod time;
 pub mod url;

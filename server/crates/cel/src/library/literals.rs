@@ -1,12 +1,12 @@
 //! What can be seen of constants when a text is compiled: those that a function can never take, and lists and maps
 //! of several types.
 
+use apiwright_meta::regexp;
 use apiwright_meta::time::{Duration, Time};
 
 use crate::ast::{Ast, Id, Literal, Node};
 use crate::check::{Checked, Meaning};
 use crate::error::Issue;
-use crate::regexp;
 use crate::types::Type;
 
 /// The faults of an expression that is well otherwise.

@@ -1,8 +1,9 @@
 //! Regular expressions.
 
+use apiwright_meta::regexp;
+
 use crate::error::EvalError;
 use crate::functions::{Entry, Price};
-use crate::regexp;
 use crate::value::Val;
 
 pub(super) const FUNCTIONS: &[Entry] = &[

@@ -1,9 +1,10 @@
 //! Texts.
 
+use apiwright_meta::regexp;
+
 use crate::error::EvalError;
 use crate::functions::{Entry, Price};
 use crate::library::formatting;
-use crate::regexp;
 use crate::value::Val;
 
 /// What the language itself has.
