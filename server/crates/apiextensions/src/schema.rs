@@ -217,7 +217,11 @@ fn any() -> Node {
 }
 
 fn unknown(schema: &Object) -> Unknown {
-    if truth(schema, "x-kubernetes-preserve-unknown-fields") { Unknown::Keep } else { Unknown::Drop }
+    match schema.get("additionalProperties") {
+        _ if truth(schema, PRESERVES) => Unknown::Keep,
+        Some(Value::Bool(_)) => Unknown::Bare,
+        _ => Unknown::Drop,
+    }
 }
 
 fn truth(schema: &Object, name: &str) -> bool {
@@ -360,6 +364,24 @@ mod tests {
             custom(&node, &value, None, &Path::default(), &mut errors);
             let found = if errors.is_empty() { String::new() } else { errors.aggregate() };
             assert_eq!(found, faults, "{schema}");
+        }
+    }
+
+    #[test]
+    fn what_additional_properties_keep() {
+        for (schema, given, want) in [
+            ("true", r#"{"a":"x","b":{"c":1},"d":2}"#, r#"{"a":"x","b":{},"d":2}"#),
+            ("false", r#"{"a":"x","b":{"c":1},"d":2}"#, r#"{"a":"x","b":{},"d":2}"#),
+            ("null", r#"{"a":"x","b":{"c":1},"d":2}"#, r#"{"a":"x"}"#),
+        ] {
+            let ty = compile(&format!(
+                r#"{{"type":"object","properties":{{"spec":{{"type":"object","properties":{{"a":{{"type":"string"}}}},
+                "additionalProperties":{schema}}}}}}}"#
+            ))
+            .ty;
+            let mut value = json(&format!(r#"{{"spec":{given}}}"#));
+            prune::prune(&ty, &mut value);
+            assert_eq!(to_string(&value), format!(r#"{{"spec":{want}}}"#), "{schema}");
         }
     }
 

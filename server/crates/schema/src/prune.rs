@@ -85,6 +85,10 @@ fn members(ty: &Struct, object: &mut Object, at: &Trail<'_>, pruning: &mut Pruni
             true
         }
         None if ty.unknown == Unknown::Keep => true,
+        None if ty.unknown == Unknown::Bare => {
+            nothing(value, &at.key(name), &mut pruning.gone);
+            true
+        }
         None => {
             pruning.gone.push(at.key(name).path());
             false

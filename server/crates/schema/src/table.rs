@@ -69,6 +69,15 @@ pub enum Unknown {
     Drop,
     /// They stay (`x-kubernetes-preserve-unknown-fields`).
     Keep,
+    /// They stay, but what is in them goes (`additionalProperties: true`).
+    Bare,
+}
+
+impl Unknown {
+    /// Whether they stay.
+    pub fn stays(self) -> bool {
+        self != Self::Drop
+    }
 }
 
 /// At most one member may be set, `discriminator` naming it where there is one.

@@ -7,7 +7,7 @@ use apiwright_json::Value;
 
 use crate::fieldset::{Atom, Element, Fault, Faults, ListAtom, MapAtom, Scalar, Type, key_element};
 use crate::go::{dynamic_type, print, syntax};
-use crate::table::{Struct, Unknown};
+use crate::table::Struct;
 
 /// Checks a configuration.
 ///
@@ -27,7 +27,7 @@ fn walk(ty: Type<'_>, value: &Value, open: bool) -> Faults {
         (Atom::Scalar(scalar), value) => scalar_fault(scalar, value).map(Faults::one).unwrap_or_default(),
         (Atom::List(list), Value::Array(items)) => walk_items(list, items, open),
         (Atom::Map(map), Value::Object(members)) => {
-            let open = open || matches!(map, MapAtom::Struct(ty) if ty.unknown == Unknown::Keep);
+            let open = open || matches!(map, MapAtom::Struct(ty) if ty.unknown.stays());
             let mut faults = Faults::default();
             for (name, value) in members.iter() {
                 if !open && !map.allows(name) {

@@ -6,7 +6,7 @@
 
 use apiwright_json::Value;
 
-use crate::table::{Field, List, ListKind, Map, Shape, Struct, Unknown};
+use crate::table::{Field, List, ListKind, Map, Shape, Struct};
 
 /// A type at some place.
 #[derive(Clone, Copy, Debug)]
@@ -157,7 +157,7 @@ impl<'a> MapAtom<'a> {
     /// Whether the schema allows a member of this name.
     pub(crate) fn allows(self, name: &str) -> bool {
         match self {
-            Self::Struct(ty) => ty.unknown == Unknown::Keep || ty.field(name).is_some(),
+            Self::Struct(ty) => ty.unknown.stays() || ty.field(name).is_some(),
             Self::Map(_) | Self::Deduced | Self::Untyped => true,
         }
     }
