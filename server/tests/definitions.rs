@@ -1,15 +1,18 @@
 //! Many definitions, one after the other: all are served soon, take little memory and, afterwards, no time.
 //!
-//! `APIWRIGHT_DEFINITIONS=1000` makes that many; the figures are printed.
+//! `APIWRIGHT_DEFINITIONS=1000` makes that many; the figures are printed. Whatever a definition says, nothing
+//! panics and nothing runs on: `APIWRIGHT_RANDOM_DEFINITIONS=1000` tries that many, `APIWRIGHT_SEED` the same
+//! again.
 
 mod support;
 
 use std::fmt::Write;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use apiwright_json::Value;
 use support::api::Api;
 use support::process::Server;
+use support::schemas::{self, Dice};
 use tempfile::TempDir;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -42,6 +45,10 @@ fn definition(number: usize) -> String {
         "x-kubernetes-validations":[{{"rule":"self.p{number}x1 < 10"}}]}},
         "status":{{"type":"object","properties":{{"phase":{{"type":"string"}}}}}}}}}}}}}}]}}}}"#
     )
+}
+
+fn variable(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
 fn resident(id: u32) -> u64 {
@@ -86,7 +93,7 @@ async fn discovered(api: &Api) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_definitions_are_no_burden() {
-    let wanted = std::env::var("APIWRIGHT_DEFINITIONS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
+    let wanted = variable("APIWRIGHT_DEFINITIONS", 60) as usize;
     let home = TempDir::new().expect("a folder");
     let server = Server::start(home.path(), &[]);
     let api = Api(server.client().await);
@@ -136,4 +143,90 @@ async fn many_definitions_are_no_burden() {
     assert!(took < Duration::from_secs(15) + Duration::from_millis(50) * wanted as u32);
     assert!(wanted < 500 || each(used) < 300, "{} KiB each", each(used));
     assert!(idle <= Duration::from_millis(60), "it has nothing to do and is busy: {idle:?}");
+}
+
+/// A definition of a kind with this schema.
+fn with_schema(number: u64, schema: &str) -> String {
+    format!(
+        r#"{{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+        "metadata":{{"name":"odd{number}s.{GROUP}"}},"spec":{{"group":"{GROUP}","scope":"Namespaced",
+        "names":{{"plural":"odd{number}s","singular":"odd{number}","kind":"Odd{number}"}},
+        "versions":[{{"name":"v1","served":true,"storage":true,"schema":{{"openAPIV3Schema":{schema}}}}}]}}}}"#
+    )
+}
+
+/// What an answer may say of what cannot be: never that the server failed.
+async fn asked(api: &Api, path: &str, body: &str) -> u16 {
+    const PATIENCE: Duration = Duration::from_secs(20);
+    let answer = tokio::time::timeout(PATIENCE, api.post(path, body)).await;
+    let code = answer.unwrap_or_else(|_| panic!("it takes too long: {body}")).code;
+    assert!(matches!(code, 201 | 400 | 404 | 409 | 422), "{code}: {body}");
+    code
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_a_definition_says_the_server_goes_on() {
+    let clock = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_nanos() as u64);
+    let seed = variable("APIWRIGHT_SEED", clock >> 1);
+    println!("APIWRIGHT_SEED={seed}");
+    let mut dice = Dice::new(seed);
+    let home = TempDir::new().expect("a folder");
+    let server = Server::start(home.path(), &[]);
+    let api = Api(server.client().await);
+    let empty = resident(server.id());
+    let (tried, mut accepted) = (variable("APIWRIGHT_RANDOM_DEFINITIONS", 100), 0);
+    for number in 0..tried {
+        let definition = with_schema(number, &schemas::any(&mut dice, 0));
+        if asked(&api, DEFINITIONS, &definition).await != 201 {
+            continue;
+        }
+        accepted += 1;
+        let path = format!("/apis/{GROUP}/v1/namespaces/default/odd{number}s");
+        for name in ["one", "two"] {
+            let members = schemas::object(&mut dice);
+            let object = format!(
+                r#"{{"apiVersion":"{GROUP}/v1","kind":"Odd{number}","metadata":{{"name":"{name}"}}{members}}}"#
+            );
+            asked(&api, &path, &object).await;
+        }
+        assert_eq!(api.get(&path).await.code, 200);
+    }
+    println!("{accepted} of {tried} were accepted");
+    for path in [&format!("/openapi/v3/apis/{GROUP}/v1"), "/openapi/v2", "/readyz"] {
+        assert_eq!(api.get(path).await.code, 200, "{path}");
+    }
+    let grown = resident(server.id()).saturating_sub(empty) >> 20;
+    assert!(grown < 64 + tried, "{grown} MiB");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn large_definitions_are_served() {
+    let home = TempDir::new().expect("a folder");
+    let server = Server::start(home.path(), &[]);
+    let api = Api(server.client().await);
+    let empty = resident(server.id());
+    let schema = schemas::large(4);
+    let began = Instant::now();
+    let answer = api.post(DEFINITIONS, &with_schema(0, &schema)).await;
+    assert_eq!(answer.code, 201, "{}", answer.text());
+    let created = began.elapsed();
+    let path = format!("/apis/{GROUP}/v1/namespaces/default/odd0s");
+    let object = |name: &str, number: i32| {
+        format!(
+            r#"{{"apiVersion":"{GROUP}/v1","kind":"Odd0","metadata":{{"name":"{name}"}},"spec":{{"branch0":{{"f1":{number},
+            "l7":[{{"name":"a","deeper":{{"f1":{number}}}}}]}}}}}}"#
+        )
+    };
+    assert_eq!(api.post(&path, &object("one", 5)).await.code, 201);
+    let first = began.elapsed() - created;
+    let refused = api.post(&path, &object("two", 70000)).await;
+    assert_eq!(refused.code, 422, "{}", refused.text());
+    assert_eq!(api.get(&format!("/openapi/v3/apis/{GROUP}/v1")).await.code, 200);
+    let told = began.elapsed() - created - first;
+    let grown = resident(server.id()).saturating_sub(empty) >> 10;
+    println!(
+        "{} KiB of schema: created in {created:.0?}, its first object in {first:.0?}, told of in {told:.0?}; {grown} KiB resident",
+        schema.len() >> 10
+    );
+    assert!(began.elapsed() < Duration::from_secs(30));
 }

@@ -231,6 +231,45 @@ async fn a_definition_is_served_by_all() {
     }
 }
 
+/// Whoever saw at one server that a definition is established never gets a 404 from the other.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_established_is_served_by_all_at_once() {
+    if !available() {
+        return;
+    }
+    let member = Member::start();
+    let [one, other] = two(&member, &[]).await;
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let is_established = |definition: &Value| {
+        let conditions = definition.at(&["status", "conditions"]).and_then(Value::as_array);
+        conditions
+            .into_iter()
+            .flatten()
+            .any(|one| one.text_at(&["type"]) == "Established" && one.text_at(&["status"]) == "True")
+    };
+    for number in 0..30 {
+        // They take turns.
+        let (here, there) = if number % 2 == 0 { (&one.api, &other.api) } else { (&other.api, &one.api) };
+        let name = format!("pots{number}.tea.example.com");
+        let definition = format!(
+            r#"{{"metadata":{{"name":"{name}"}},"spec":{{"group":"tea.example.com","scope":"Namespaced",
+            "names":{{"plural":"pots{number}","kind":"Pot{number}"}},"versions":[{{"name":"v1","served":true,"storage":true,
+            "schema":{{"openAPIV3Schema":{{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}}}}]}}}}"#
+        );
+        here.post(definitions, &definition).await.ok();
+        let began = Instant::now();
+        while !is_established(&here.get(&format!("{definitions}/{name}")).await.ok()) {
+            assert!(began.elapsed() < Duration::from_secs(4), "{name} takes as long as upstream's");
+        }
+        let pots = format!("/apis/tea.example.com/v1/namespaces/default/pots{number}");
+        let pot = format!(
+            r#"{{"apiVersion":"tea.example.com/v1","kind":"Pot{number}","metadata":{{"name":"brown"}}}}"#
+        );
+        let answer = there.post(&pots, &pot).await;
+        assert_eq!(answer.code, 201, "{name} after {:?}: {}", began.elapsed(), answer.text());
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn without_etcd_it_says_so_and_shows_what_it_has() {
     if !available() {

@@ -5,6 +5,7 @@
 pub mod api;
 pub mod outside;
 pub mod process;
+pub mod schemas;
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};

@@ -24,7 +24,8 @@ use crate::status;
 use crate::view::CustomResources;
 use crate::{approval, conditions};
 
-const PREFIX: &str = "/registry/apiextensions.k8s.io/customresourcedefinitions/";
+/// Where definitions are stored.
+pub(crate) const PREFIX: &str = "/registry/apiextensions.k8s.io/customresourcedefinitions/";
 /// How long a failed cleanup waits before it tries again.
 const CLEANUP_RETRY: Duration = Duration::from_secs(5);
 
@@ -72,6 +73,7 @@ impl Controller {
             self.forget(&name);
         }
         self.revision = page.revision;
+        self.custom.has_applied(self.revision);
         Ok(())
     }
 
@@ -122,6 +124,7 @@ impl Controller {
                     if let Some(definition) = read(&entry) {
                         let name = definition.name.clone();
                         let freed = self.take(definition);
+                        self.custom.has_applied(self.revision);
                         self.settle(name.clone()).await;
                         if freed {
                             self.settle_others(&name).await;

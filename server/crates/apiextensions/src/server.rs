@@ -29,7 +29,10 @@ impl Delegate for ApiExtensions {
             if self.own.owns(&request.info) {
                 return self.own.serve(request).await;
             }
-            let found = if request.info.is_resource { self.custom.find(&request.info) } else { None };
+            let mut found = if request.info.is_resource { self.custom.find(&request.info) } else { None };
+            if found.is_none() && request.info.is_resource && self.custom.catch_up(&request.info).await {
+                found = self.custom.find(&request.info);
+            }
             match found {
                 Some(Ok(server)) => server.serve(request).await,
                 Some(Err(why)) => respond::failure(&request.head, &Status::service_unavailable(why)),

@@ -1,26 +1,33 @@
 //! All custom resources that are served, for every request to look at.
 //!
-//! Invariant: readers never wait; a change swaps in a new map that shares all but one entry.
+//! Invariant: readers never wait for each other; a change swaps in a new map that shares all but one
+//! entry. Who asks for what is not there waits until this server knows what storage knows.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use apiwright_chain::RequestInfo;
 use apiwright_discovery::{Content, Discovery, Freshness, Source};
 use apiwright_endpoints::{ResourceServer, Shared};
 use apiwright_openapi::{OpenApi, Published};
 use apiwright_registry::{Resource, Store};
-use apiwright_storage::Storage;
+use apiwright_storage::{At, Revision, Storage};
 use apiwright_webhook::Clients;
 use arc_swap::ArcSwap;
 use imbl::{HashMap, OrdMap};
+use tokio::sync::watch;
+use tokio::time::timeout;
 
+use crate::controller::PREFIX;
 use crate::definition::Definition;
 use crate::serving::Serving;
 
 /// What upstream's controller gives the groups of definitions.
 const GROUP_PRIORITY: i32 = 1000;
 const VERSION_PRIORITY: i32 = 100;
+/// How long a request waits for a definition that another server established.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The custom resources that are served.
 pub struct CustomResources {
@@ -31,6 +38,8 @@ pub struct CustomResources {
     discovery: Arc<Discovery>,
     openapi: Arc<OpenApi>,
     clients: Clients,
+    /// Up to where definitions are served as storage has them.
+    applied: watch::Sender<Revision>,
 }
 
 impl CustomResources {
@@ -42,7 +51,35 @@ impl CustomResources {
         openapi: Arc<OpenApi>,
         clients: Clients,
     ) -> Self {
-        Self { served: ArcSwap::default(), storage, shared, discovery, openapi, clients }
+        let applied = watch::Sender::new(0);
+        Self { served: ArcSwap::default(), storage, shared, discovery, openapi, clients, applied }
+    }
+
+    /// Definitions are served as they were at a revision, or newer.
+    pub(crate) fn has_applied(&self, revision: Revision) {
+        self.applied.send_if_modified(|applied| {
+            let is_news = *applied < revision;
+            *applied = revision.max(*applied);
+            is_news
+        });
+    }
+
+    /// Whether storage has a definition for an address that this server did not serve as it is there, but now
+    /// does: one that another server established a moment ago.
+    pub async fn catch_up(&self, info: &RequestInfo) -> bool {
+        if info.prefix != "apis" {
+            return false;
+        }
+        let key = format!("{PREFIX}{}.{}", info.resource, info.group);
+        let Ok(Ok((_, Some(entry)))) = timeout(PATIENCE, self.storage.get(&key, At::Latest)).await else {
+            return false;
+        };
+        let mut applied = self.applied.subscribe();
+        if *applied.borrow() >= entry.mod_revision {
+            return false;
+        }
+        let caught_up = applied.wait_for(|applied| *applied >= entry.mod_revision);
+        matches!(timeout(PATIENCE, caught_up).await, Ok(Ok(_)))
     }
 
     /// The server of an address; `None` where no definition has it.
