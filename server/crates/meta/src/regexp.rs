@@ -7,28 +7,37 @@ use regex::{Regex, RegexBuilder};
 
 /// How many stay compiled. Beyond, all are forgotten: compiling again is only slow.
 const KEPT_MAX: usize = 512;
-/// How large a compiled one may be, in bytes.
-const SIZE_MAX: usize = 1 << 20;
+/// How large these are at most, in bytes.
+const SIZE: usize = 1 << 20;
+/// How large one may be that is kept with few others.
+const SIZE_MAX: usize = 10 << 20;
+/// How many others.
+const LARGE_MAX: usize = 16;
 
 /// An expression, or Go's text for why it is none.
 pub type Compiled = Result<Arc<Regex>, String>;
 
-static COMPILED: LazyLock<Mutex<HashMap<String, Compiled>>> = LazyLock::new(Mutex::default);
+/// The usual ones and the large ones.
+static COMPILED: LazyLock<Mutex<[HashMap<String, Compiled>; 2]>> = LazyLock::new(Mutex::default);
 
 /// An expression, compiled.
 ///
 /// # Errors
 /// With Go's text.
 pub fn compiled(pattern: &str) -> Compiled {
-    if let Some(known) = COMPILED.lock().unwrap_or_else(PoisonError::into_inner).get(pattern) {
+    let known = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = known.iter().find_map(|all| all.get(pattern)) {
         return known.clone();
     }
-    let made = compile(pattern).map(Arc::new);
+    drop(known);
+    let (made, is_large) = build(pattern);
+    let made = made.map(Arc::new);
     let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-    if compiled.len() >= KEPT_MAX {
-        compiled.clear();
+    let (kept, most) = if is_large { (&mut compiled[1], LARGE_MAX) } else { (&mut compiled[0], KEPT_MAX) };
+    if kept.len() >= most {
+        kept.clear();
     }
-    compiled.insert(pattern.to_owned(), made.clone());
+    kept.insert(pattern.to_owned(), made.clone());
     made
 }
 
@@ -37,14 +46,23 @@ pub fn compiled(pattern: &str) -> Compiled {
 /// # Errors
 /// With Go's text.
 pub fn compile(pattern: &str) -> Result<Regex, String> {
+    build(pattern).0
+}
+
+/// An expression, compiled, and whether that is large.
+fn build(pattern: &str) -> (Result<Regex, String>, bool) {
     const UNKNOWN: &str = "expression nests too deeply or is too large";
     let failed = |why: &str| format!("error parsing regexp: {why}");
     // Go refuses some that are understood here.
     if let Some(why) = fault(pattern) {
-        return Err(failed(&why));
+        return (Err(failed(&why)), false);
     }
-    let built = RegexBuilder::new(&translate(pattern)).size_limit(SIZE_MAX).build();
-    built.map_err(|_| failed(UNKNOWN))
+    let translated = translate(pattern);
+    let sized = |size| RegexBuilder::new(&translated).size_limit(size).build();
+    match sized(SIZE) {
+        Err(regex::Error::CompiledTooBig(_)) => (sized(SIZE_MAX).map_err(|_| failed(UNKNOWN)), true),
+        built => (built.map_err(|_| failed(UNKNOWN)), false),
+    }
 }
 
 /// Go's classes are ASCII's, and some brackets that Go takes as they are mean something here.
@@ -300,6 +318,7 @@ mod tests {
             ("^[^]a]$", "b", true),
             (r"^\x{1041}\pL\p{Lu}$", "၁aA", true),
             ("^(?:ab|c)?$", "ab", true),
+            (r"^[\p{L}]{0,62}$", "abc", true),
         ] {
             assert_eq!(compile(pattern).map(|regex| regex.is_match(text)), Ok(matches), "{pattern} {text}");
         }

@@ -199,8 +199,3 @@ fn stamp(object: &mut Object, kind: ObjectKind<'_>) {
         }
     }
 }
-
-/// Whether a text is base64 as Go's standard encoding reads it.
-pub(crate) fn is_base64(text: &str) -> bool {
-    base64::canonical(text).is_ok()
-}

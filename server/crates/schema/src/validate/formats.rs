@@ -4,6 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use apiwright_meta::time::{Duration, Time};
+use apiwright_meta::url::Url;
 
 use super::pattern;
 
@@ -14,7 +15,7 @@ pub(super) fn is(format: &str, text: &str) -> bool {
         "uri" => is_uri(text),
         "email" => is_email(text),
         "hostname" => is_hostname(text),
-        "ipv4" => text.parse::<Ipv4Addr>().is_ok(),
+        "ipv4" => text.contains('.') && address(text).is_some(),
         "ipv6" => text.contains(':') && text.parse::<Ipv6Addr>().is_ok(),
         "cidr" => is_cidr(text),
         "mac" => is_mac(text),
@@ -36,7 +37,7 @@ pub(super) fn is(format: &str, text: &str) -> bool {
         "isbn10" => is_isbn10(text),
         "isbn13" => is_isbn13(text),
         "creditcard" => is_credit_card(text),
-        "ssn" => pattern::matches(r"^\d{3}[- ]?\d{2}[- ]?\d{4}$", text),
+        "ssn" => text.len() == 11 && pattern::matches(r"^\d{3}[- ]?\d{2}[- ]?\d{4}$", text),
         "hexcolor" => pattern::matches("^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$", text),
         "rgbcolor" => is_rgb_color(text),
         "byte" => is_base64(text),
@@ -47,38 +48,65 @@ pub(super) fn is(format: &str, text: &str) -> bool {
     }
 }
 
-/// A URI with a scheme, or a path from the root.
+/// A URI with a scheme, or a path from the root, that Go can read.
 fn is_uri(text: &str) -> bool {
-    if text.is_empty() || text.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
+    let begins = text == "*" || text.starts_with('/') || pattern::matches(r"^[a-zA-Z][a-zA-Z0-9+.-]*:", text);
+    begins && Url::parse(text).is_ok()
+}
+
+/// A mailbox, with or without a name before its address in angle brackets.
+fn is_email(text: &str) -> bool {
+    const ATOM: &str = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\x{80}-\x{10FFFF}-]+";
+    const QUOTED: &str = r#""(?:[^"\\\x00-\x1f\x7f]|\\.)*""#;
+    let address = format!(r"(?:{ATOM}(?:\.{ATOM})*|{QUOTED})@(?:{ATOM}(?:\.{ATOM})*|\[[0-9A-Fa-f:.]+\])");
+    let named = format!(r"(?:(?:{ATOM}|{QUOTED}|\.)[ \t]*)*<{address}>");
+    pattern::matches(&format!(r"^[ \t]*(?:{address}|{named})[ \t]*$"), text)
+}
+
+/// A name of the Internet, of symbols and letters of any script, too. A name without dots has one hyphen at
+/// most, behind its first character.
+fn is_hostname(text: &str) -> bool {
+    let letter = |sign: char| sign.is_ascii_alphabetic() || (!sign.is_ascii() && sign.is_alphabetic());
+    let sign = |sign: char| {
+        sign.is_ascii_alphanumeric()
+            || letter(sign)
+            || pattern::matches(r"^\p{S}$", sign.encode_utf8(&mut [0; 4]))
+    };
+    if text.len() > 255 || text.split('.').any(|label| label.len() > 63) {
         return false;
     }
-    text.starts_with('/') || pattern::matches(r"^[a-zA-Z][a-zA-Z0-9+.-]*:", text)
-}
-
-/// A mailbox: text, an at sign and a domain.
-fn is_email(text: &str) -> bool {
-    let Some((name, domain)) = text.rsplit_once('@') else { return false };
-    let plain = |c: char| !c.is_whitespace() && !c.is_control() && !"<>()[]\\,;:@\"".contains(c);
-    !name.is_empty()
-        && !domain.is_empty()
-        && domain.chars().all(plain)
-        && name.split('.').all(|part| !part.is_empty() && part.chars().all(plain))
-}
-
-/// A name of the Internet: labels of letters, digits and hyphens.
-fn is_hostname(text: &str) -> bool {
-    let label = |label: &str| {
-        (1..=63).contains(&label.len())
-            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-            && !label.starts_with('-')
-            && !label.ends_with('-')
+    let Some((names, top)) = text.rsplit_once('.') else {
+        let mut rest = text.chars();
+        let first = rest.next();
+        let rest = rest.as_str();
+        return first.is_some_and(sign) && rest.strip_prefix('-').unwrap_or(rest).chars().all(sign);
     };
-    text.len() <= 255 && text.strip_suffix('.').unwrap_or(text).split('.').all(label)
+    let name = |name: &str| {
+        !name.is_empty()
+            && !name.starts_with('-')
+            && !name.ends_with('-')
+            && name.chars().all(|one| one == '-' || sign(one))
+    };
+    names.split('.').all(name) && top.chars().count() >= 2 && top.chars().all(letter)
+}
+
+/// An address; of version 4 with leading zeros, too.
+fn address(text: &str) -> Option<IpAddr> {
+    if text.contains(':') {
+        return text.parse::<Ipv6Addr>().ok().map(IpAddr::V6);
+    }
+    let mut parts = [0; 4];
+    let mut given = text.split('.');
+    for part in &mut parts {
+        let text = given.next().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?;
+        *part = text.parse().ok()?;
+    }
+    given.next().is_none().then(|| Ipv4Addr::from(parts).into())
 }
 
 fn is_cidr(text: &str) -> bool {
     let Some((address, bits)) = text.split_once('/') else { return false };
-    let Ok(address) = address.parse::<IpAddr>() else { return false };
+    let Some(address) = self::address(address) else { return false };
     let most = if address.is_ipv4() { 32 } else { 128 };
     bits.bytes().all(|byte| byte.is_ascii_digit()) && bits.parse::<u8>().is_ok_and(|bits| bits <= most)
 }
@@ -94,7 +122,7 @@ fn is_mac(text: &str) -> bool {
 
 /// The digits of a text without hyphens and spaces.
 fn digits(text: &str) -> String {
-    text.chars().filter(|c| !matches!(c, '-' | ' ')).collect()
+    text.chars().filter(|c| !matches!(c, '-' | ' ' | '\t' | '\n' | '\x0c' | '\r')).collect()
 }
 
 fn is_isbn10(text: &str) -> bool {
@@ -120,28 +148,25 @@ fn is_isbn13(text: &str) -> bool {
             == 0
 }
 
-/// 13 to 19 digits with Luhn's check digit.
+/// A number that a card may have, with Luhn's check digit; what is no digit does not count.
 fn is_credit_card(text: &str) -> bool {
-    let digits = digits(text);
+    const NUMBERS: &str = r"^(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9]{2})[0-9]{12}|3[47][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35[0-9]{3})[0-9]{11})$";
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
     let value = |(at, byte): (usize, u8)| {
         let digit = u32::from(byte - b'0');
         if at % 2 == 1 { digit * 2 / 10 + digit * 2 % 10 } else { digit }
     };
-    (13..=19).contains(&digits.len())
-        && digits.bytes().all(|byte| byte.is_ascii_digit())
-        && digits.bytes().rev().enumerate().map(value).sum::<u32>() % 10 == 0
+    pattern::matches(NUMBERS, &digits) && digits.bytes().rev().enumerate().map(value).sum::<u32>() % 10 == 0
 }
 
 fn is_rgb_color(text: &str) -> bool {
-    let inner = text.strip_prefix("rgb(").and_then(|rest| rest.strip_suffix(')'));
-    inner.is_some_and(|inner| {
-        let parts: Vec<&str> = inner.split(',').map(str::trim).collect();
-        parts.len() == 3 && parts.iter().all(|part| part.parse::<u8>().is_ok())
-    })
+    const PART: &str = r"\s*(0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])\s*";
+    pattern::matches(&format!(r"^rgb\({PART},{PART},{PART}\)$"), text)
 }
 
 fn is_base64(text: &str) -> bool {
-    !text.is_empty() && crate::decode::is_base64(text)
+    const SIGN: &str = "[A-Za-z0-9+/]";
+    pattern::matches(&format!("^(?:{SIGN}{{4}})*(?:{SIGN}{{2}}==|{SIGN}{{3}}=|{SIGN}{{4}})$"), text)
 }
 
 /// RFC 3339; the library also takes a space between date and time, and no zone.
@@ -149,16 +174,37 @@ fn is_date_time(text: &str) -> bool {
     // The seconds' fraction may follow any character; a zone there must be.
     const TIME: &str = r"^([0-1][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$";
     let lower = text.to_lowercase();
-    lower.split_once('t').is_some_and(|(date, time)| is("date", date) && pattern::matches(TIME, time))
+    let mut parts = lower.split('t');
+    parts.next().is_some_and(|date| is("date", date))
+        && parts.next().is_some_and(|time| pattern::matches(TIME, time))
 }
 
-/// Go's durations, and numbers of longer units: `3 days`, `1w`.
+/// Go's durations, and what has numbers of longer units somewhere: `3 days`, `1w`.
 fn is_duration(text: &str) -> bool {
-    Duration::parse(text).is_ok()
-        || pattern::matches(
-            r"^(\d+(\.\d+)?\s*(ns|nanos?|nanoseconds?|us|µs|micros?|microseconds?|ms|millis?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|wks?|weeks?)\s*)+$",
-            text,
-        )
+    const UNITS: &[&str] = &["ns", "us", "µs", "ms", "s", "m", "h", "hr", "d", "w", "wk"];
+    const LONG: &[&str] = &["nano", "micro", "milli", "sec", "min", "hour", "day", "week"];
+    if Duration::parse(text).is_ok() {
+        return true;
+    }
+    let mut rest = text;
+    let mut found = false;
+    while let Some(at) = rest.find(|sign: char| sign.is_ascii_digit()) {
+        rest = &rest[at..];
+        let end = rest.find(|sign: char| !sign.is_ascii_digit()).unwrap_or(rest.len());
+        let number = &rest[..end];
+        rest = rest[end..].trim_start_matches([' ', '\t', '\n', '\x0c', '\r']);
+        let end = rest.find(|sign: char| !(sign.is_ascii_alphabetic() || sign == 'µ')).unwrap_or(rest.len());
+        let unit = rest[..end].to_lowercase();
+        rest = &rest[end..];
+        if unit.is_empty() {
+            continue;
+        }
+        if number.parse::<i64>().is_err() {
+            return false;
+        }
+        found |= UNITS.contains(&&*unit) || LONG.iter().any(|long| unit.starts_with(long));
+    }
+    found
 }
 
 #[cfg(test)]
@@ -168,7 +214,11 @@ mod tests {
     #[test]
     fn formats_tell_texts_apart() {
         for (format, good, bad) in [
-            ("ipv4", &["10.0.0.1"][..], &["10.0.0.256", "::1", ""][..]),
+            (
+                "ipv4",
+                &["10.0.0.1", "010.0.0.1", "::ffff:1.2.3.4"][..],
+                &["10.0.0.256", "::1", "", "1.2.3"][..],
+            ),
             ("ipv6", &["::1", "fe80::1"], &["10.0.0.1", "x"]),
             ("cidr", &["10.0.0.0/8", "fd00::/64"], &["10.0.0.0/99", "10.0.0.0", "10.0.0.0/+8"]),
             ("mac", &["00:00:5e:00:53:01", "0000.5e00.5301"], &["00:00"]),
@@ -180,16 +230,28 @@ mod tests {
                 &["2024-02-29T12:00:00Z", "2024-02-29t12:00:00.5+01:00"],
                 &["2024-02-29", "soon", "2024-02-29T12:00:00", "2024-02-29 12:00:00Z"],
             ),
-            ("duration", &["1h30m", "3 days", "1w"], &["soon", ""]),
+            ("duration", &["1h30m", "3 days", "1w", "about 2 hours"], &["soon", "", "3 fortnights"]),
             ("byte", &["YQ=="], &["no base64!"]),
-            ("email", &["a.b@example.com"], &["nope", "@example.com", "a@"]),
-            ("uri", &["https://example.com/x?y=z", "/path"], &["not a uri", ""]),
-            ("hostname", &["example.com", "a"], &["-a-", "a..b", ""]),
+            (
+                "email",
+                &["a.b@example.com", "Ann <a@b>", "\"a b\"@c"],
+                &["nope", "@example.com", "a@", "a@b..c", "a.@b"],
+            ),
+            (
+                "uri",
+                &["https://example.com/x?y=z", "/path", "mailto:a"],
+                &["not a uri", "", "http://a b/", "/%zz"],
+            ),
+            (
+                "hostname",
+                &["example.com", "a", "bücher.de"],
+                &["-a-", "a..b", "", "example.c", "example.com."],
+            ),
             ("isbn", &["978-3-16-148410-0", "0-306-40615-2"], &["978-3-16-148410-1"]),
             ("creditcard", &["4111 1111 1111 1111"], &["4111 1111 1111 1112"]),
-            ("ssn", &["111-22-3333"], &["111-22-333"]),
+            ("ssn", &["111-22-3333"], &["111-22-333", "111223333"]),
             ("hexcolor", &["#fff", "00ff00"], &["#ff"]),
-            ("rgbcolor", &["rgb(0, 1, 255)"], &["rgb(0,1,256)", "red"]),
+            ("rgbcolor", &["rgb(0, 1, 255)"], &["rgb(0,1,256)", "red", "rgb(00,1,2)"]),
             ("bsonobjectid", &["507f1f77bcf86cd799439011"], &["507f"]),
             ("nonesuch", &["", "anything"], &[]),
         ] {
