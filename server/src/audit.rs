@@ -1,41 +1,57 @@
 //! The audit that the flags ask for.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiwright_audit::{Audit, Backend, Log, Mode, Policy, Rotation};
+use apiwright_audit::{Audit, Deliver, Log, Policy, Rotation, Sink};
 
-use crate::flags::{AuditLogMode, Flags};
+use crate::flags::Flags;
+use crate::flags::audit::{AuditFlags, Place};
 
-/// What `--audit-log-maxsize=0` means.
-const MEGABYTES_DEFAULT: u64 = 100;
-
-/// Reads the policy and opens the log; `None` where no audit is asked for.
+/// Reads the policy and opens the places where events go; `None` where no audit is asked for.
 ///
 /// # Errors
 /// One line about what is wrong.
 pub fn open(flags: &Flags) -> Result<Option<Arc<Audit>>, String> {
-    let (Some(policy), Some(path)) = (&flags.audit_policy_file, &flags.audit_log_path) else {
-        return Ok(None);
-    };
+    let flags = &flags.audit;
+    let mut sinks = Vec::new();
+    if let Some(path) = &flags.audit_log_path {
+        let log = log(flags, path).map_err(|why| format!("--audit-log-path={}: {why}", path.display()))?;
+        sinks.push(log.with_form(flags.log_form()));
+    }
+    let Some(policy) = &flags.audit_policy_file else { return Ok(None) };
+    if sinks.is_empty() {
+        return Err(
+            "--audit-policy-file says what is audited, and nothing where that goes: --audit-log-path".into(),
+        );
+    }
     let name = policy.display();
     let text = fs::read(policy).map_err(|why| format!("--audit-policy-file={name}: {why}"))?;
     let policy = Policy::read(&text)
         .map_err(|why| format!("--audit-policy-file={name}: {}", why.replace('\n', "; ")))?;
-    let mode = match flags.audit_log_mode {
-        AuditLogMode::Batch => Mode::Batch,
-        AuditLogMode::Blocking => Mode::Blocking,
-        AuditLogMode::BlockingStrict => Mode::BlockingStrict,
-    };
-    let megabytes = if flags.audit_log_maxsize == 0 { MEGABYTES_DEFAULT } else { flags.audit_log_maxsize };
+    Ok(Some(Arc::new(Audit::new(policy, sinks))))
+}
+
+fn log(flags: &AuditFlags, path: &Path) -> Result<Sink, String> {
     let rotation = Rotation {
-        bytes_max: megabytes.saturating_mul(1 << 20),
+        bytes_max: flags.audit_log_maxsize.saturating_mul(1 << 20),
         files_max: flags.audit_log_maxbackup,
         age_max: Duration::from_secs(flags.audit_log_maxage.saturating_mul(24 * 60 * 60)),
+        compress: flags.audit_log_compress,
     };
-    let log = Log::open(path, mode, rotation)
-        .map_err(|why| format!("--audit-log-path={}: {why}", path.display()))?;
-    let backends: Vec<Arc<dyn Backend>> = vec![Arc::new(log)];
-    Ok(Some(Arc::new(Audit::new(policy, backends))))
+    sink(&flags.log(), |_| {
+        Log::open(path, rotation).map(|log| Arc::new(log) as _).map_err(|why| why.to_string())
+    })
+}
+
+/// A place where events go, as its flags have it.
+fn sink(
+    place: &Place,
+    open: impl FnOnce(&Place) -> Result<Arc<dyn Deliver>, String>,
+) -> Result<Sink, String> {
+    let mode = place.mode()?;
+    let sink = Sink::new(open(place)?, mode).map_err(|why| why.to_string())?;
+    Ok(if place.truncates { sink.with_limit(place.limits.0) } else { sink })
 }

@@ -4,6 +4,7 @@
 //! configuration's business. Invariant: no flag is ignored. One that kube-apiserver has and we do
 //! not is refused by name, one that nobody has with the nearest that somebody has.
 
+pub mod audit;
 pub mod encryption;
 mod refused;
 pub mod tls;
@@ -124,25 +125,9 @@ pub struct Flags {
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = values::duration, help_heading = "Serving")]
     pub shutdown_delay_duration: Duration,
 
-    /// Which requests are audited, and how deep: a Policy of audit.k8s.io/v1.
-    #[arg(long, value_name = "FILE", requires = "audit_log_path", help_heading = "Audit")]
-    pub audit_policy_file: Option<PathBuf>,
-    /// Where audit events go, one line of JSON each; `-` is the standard output.
-    #[arg(long, value_name = "FILE", requires = "audit_policy_file", help_heading = "Audit")]
-    pub audit_log_path: Option<PathBuf>,
-    /// Who waits until an event is written: the request, which fails if it cannot be with
-    /// `blocking-strict`, or nobody.
-    #[arg(long, value_enum, value_name = "MODE", default_value = "blocking", help_heading = "Audit")]
-    pub audit_log_mode: AuditLogMode,
-    /// How many days old audit logs are kept; 0 for ever.
-    #[arg(long, value_name = "DAYS", default_value_t = 0, help_heading = "Audit")]
-    pub audit_log_maxage: u64,
-    /// How many old audit logs are kept; 0 for all.
-    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Audit")]
-    pub audit_log_maxbackup: usize,
-    /// How many megabytes an audit log has before another is begun; 0 for 100.
-    #[arg(long, value_name = "MB", default_value_t = 0, help_heading = "Audit")]
-    pub audit_log_maxsize: u64,
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub audit: audit::AuditFlags,
 
     /// Whether requests without credentials are system:anonymous's.
     #[arg(long, value_name = "BOOL", default_value = "true", help_heading = "Authentication", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new(), action = ArgAction::Set)]
@@ -280,15 +265,6 @@ pub struct Flags {
     /// How it is logged.
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text", help_heading = "Logging")]
     pub logging_format: LoggingFormat,
-}
-
-/// `--audit-log-mode`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-#[allow(missing_docs)]
-pub enum AuditLogMode {
-    Batch,
-    Blocking,
-    BlockingStrict,
 }
 
 /// `--endpoint-reconciler-type`.

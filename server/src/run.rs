@@ -135,6 +135,11 @@ pub async fn run(config: Config) -> Result<(), String> {
         server.head(),
     );
 
+    if let Some(audit) = &config.audit {
+        audit.begin();
+        let counted = Arc::clone(audit);
+        metrics.include(Arc::new(move |out: &mut String| counted.figures().render(out)));
+    }
     let serving = tokio::spawn(listener.with_limits(config.flags.tls.limits()).serve(
         Arc::clone(&config.tls),
         move |request, peer| Arc::clone(&stack).handle(request, peer),

@@ -24,7 +24,6 @@ const fn boolean(name: &'static str, because: &'static str, harmless: &'static [
     Refused { name, because, harmless, boolean: true }
 }
 
-const NO_AUDIT_TUNING: &str = "the audit log sizes its own buffer and truncates nothing";
 const NO_AUDIT_WEBHOOK: &str = "audit events go to a log, not to webhooks";
 const NO_OIDC: &str = "OpenID Connect tokens are not accepted";
 const NO_KUBELET: &str = "kubelets are not called";
@@ -50,18 +49,6 @@ const REFUSED: &[Refused] = &[
     value("allow-metric-labels", NO_METRIC_TUNING),
     value("allow-metric-labels-manifest", NO_METRIC_TUNING),
     boolean("allow-privileged", "privileged containers are always allowed", &["true"]),
-    value("audit-log-batch-buffer-size", NO_AUDIT_TUNING),
-    value("audit-log-batch-max-size", NO_AUDIT_TUNING),
-    value("audit-log-batch-max-wait", NO_AUDIT_TUNING),
-    value("audit-log-batch-throttle-burst", NO_AUDIT_TUNING),
-    boolean("audit-log-batch-throttle-enable", NO_AUDIT_TUNING, &[]),
-    value("audit-log-batch-throttle-qps", NO_AUDIT_TUNING),
-    boolean("audit-log-compress", NO_AUDIT_TUNING, &["false"]),
-    settled("audit-log-format", "events are logged as JSON", &["json"]),
-    boolean("audit-log-truncate-enabled", NO_AUDIT_TUNING, &["false"]),
-    value("audit-log-truncate-max-batch-size", NO_AUDIT_TUNING),
-    value("audit-log-truncate-max-event-size", NO_AUDIT_TUNING),
-    settled("audit-log-version", "events are audit.k8s.io/v1", &["audit.k8s.io/v1"]),
     value("audit-webhook-batch-buffer-size", NO_AUDIT_WEBHOOK),
     value("audit-webhook-batch-max-size", NO_AUDIT_WEBHOOK),
     value("audit-webhook-batch-max-wait", NO_AUDIT_WEBHOOK),

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use apiwright_chain::trail::Notes;
 use apiwright_chain::{Request, RequestInfo, Trail, User};
+use apiwright_json::go::quoted;
 use apiwright_json::{Object, Value, encode};
 use apiwright_meta::time::Time;
 use apiwright_meta::{Status, time};
@@ -13,6 +14,9 @@ use crate::policy::Orders;
 
 /// The longest user agent that is told whole.
 const USER_AGENT_MAX: usize = 1024;
+
+/// What each event begins with.
+pub(crate) const TYPE: &str = r#"{"kind":"Event","apiVersion":"audit.k8s.io/v1","#;
 
 /// Where a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,8 +99,9 @@ impl Head {
 }
 
 impl Event<'_> {
-    /// The event as JSON. Members come in the order in which kube-apiserver prints them.
-    pub(crate) fn to_json(&self, stage: Stage, ended: Option<&Ended>) -> Vec<u8> {
+    /// The event as JSON, with the objects or, where it would be too long, without. Members come in the order in
+    /// which kube-apiserver prints them.
+    pub(crate) fn to_json(&self, stage: Stage, ended: Option<&Ended>, objects: Objects) -> Vec<u8> {
         let head = self.head;
         let notes = self.trail.notes();
         let level = match self.trail.depth {
@@ -105,8 +110,9 @@ impl Event<'_> {
             apiwright_chain::trail::Depth::RequestResponse => "RequestResponse",
         };
         let mut out = Members(Vec::with_capacity(1024));
-        out.text("kind", "Event");
-        out.text("apiVersion", "audit.k8s.io/v1");
+        out.0.extend_from_slice(TYPE.as_bytes());
+        // The type ends with a comma.
+        out.0.pop();
         out.text("level", level);
         out.text("auditID", &head.audit_id);
         out.text("stage", stage.as_str());
@@ -134,7 +140,7 @@ impl Event<'_> {
             out.value("responseStatus", &status(ended));
         }
         for (name, object) in [("requestObject", &notes.request), ("responseObject", &notes.response)] {
-            if let Some(json) = object {
+            if let Some(json) = object.as_ref().filter(|_| objects == Objects::Told) {
                 let trimmed =
                     if self.orders.omit_managed_fields { without_managed_fields(json) } else { None };
                 out.raw(name, trimmed.as_deref().unwrap_or(json));
@@ -143,14 +149,72 @@ impl Event<'_> {
         let now = if stage == Stage::RequestReceived { head.received } else { time::Time::now() };
         out.text("requestReceivedTimestamp", &head.received.to_rfc3339_micro());
         out.text("stageTimestamp", &now.to_rfc3339_micro());
-        if !notes.annotations.is_empty() {
+        if !notes.annotations.is_empty() || objects == Objects::LeftOut {
             let annotations =
                 notes.annotations.iter().map(|(key, value)| (key.as_str(), Value::from(value.as_str())));
-            out.value("annotations", &object(annotations));
+            let mut annotations = object(annotations);
+            if objects == Objects::LeftOut
+                && let Some(members) = annotations.as_object_mut()
+            {
+                members.insert("audit.k8s.io/truncated", "true");
+                members.sort();
+            }
+            out.value("annotations", &annotations);
         }
         out.0.push(b'}');
         out.0
     }
+}
+
+impl Event<'_> {
+    /// Whether the policy orders the objects to be told.
+    pub(crate) fn tells_objects(&self) -> bool {
+        self.trail.depth >= apiwright_chain::trail::Depth::Request
+    }
+
+    /// The most important of the event, for people.
+    pub(crate) fn to_line(&self, stage: Stage, ended: Option<&Ended>) -> String {
+        let (head, notes) = (self.head, self.trail.notes());
+        let list = |texts: &[String]| texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(",");
+        let or =
+            |text: &str, default: &str| if text.is_empty() { default.to_owned() } else { text.to_owned() };
+        let groups = if head.user.name.is_empty() { String::new() } else { list(&head.user.groups) };
+        let (acts_as, as_groups) = match &notes.impersonated {
+            None => ("<self>".to_owned(), "<lookup>".to_owned()),
+            Some((user, _)) => (user.name.clone(), or(&list(&user.groups), "<lookup>")),
+        };
+        let namespace =
+            if head.info.namespace.is_empty() { &notes.object.namespace } else { &head.info.namespace };
+        let namespace = if head.info.is_resource { namespace.as_str() } else { "" };
+        let response = ended.map_or_else(|| "<deferred>".to_owned(), |ended| ended.code.to_string());
+        let members = [
+            ("id", head.audit_id.clone()),
+            ("stage", stage.as_str().to_owned()),
+            ("ip", or(head.sources.first().map_or("", String::as_str), "<unknown>")),
+            ("method", head.info.verb.clone()),
+            ("user", or(&head.user.name, "<none>")),
+            ("groups", or(&groups, "<none>")),
+            ("as", acts_as),
+            ("asgroups", as_groups),
+            ("user-agent", head.user_agent.clone()),
+            ("namespace", or(namespace, "<none>")),
+            ("uri", head.uri.clone()),
+        ];
+        let mut line = format!("{} AUDIT:", head.received.to_rfc3339_nano());
+        for (name, text) in members {
+            line.push_str(&format!(" {name}={}", quoted(&text)));
+        }
+        line + &format!(" response=\"{response}\"")
+    }
+}
+
+/// Whether the objects in a request and its answer are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Objects {
+    /// As far as the policy orders it.
+    Told,
+    /// Not even then: the event would be too long.
+    LeftOut,
 }
 
 /// The members of a JSON object that is being written.

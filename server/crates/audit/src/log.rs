@@ -3,36 +3,24 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, SystemTime};
 
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use parking_lot::Mutex;
 use time::OffsetDateTime;
 use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 use tracing::{error, warn};
 
-use crate::{Backend, Lost};
+use crate::sink::Deliver;
 
-/// How many events may wait to be written in [`Mode::Batch`].
-const BUFFERED_MAX: usize = 10_000;
-/// How long a server that stops waits for what is on its way.
-const FLUSH_MAX: Duration = Duration::from_secs(5);
+/// What the name of a compressed file ends with.
+const COMPRESSED: &str = ".gz";
 /// What a rotated file's name has between stem and extension; upstream's.
 const STAMP: &[BorrowedFormatItem<'_>] =
     format_description!("[year]-[month]-[day]T[hour]-[minute]-[second].[subsecond digits:3]");
-
-/// Who waits for an event to be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// The request does.
-    Blocking,
-    /// The request does, and it fails when the event cannot be written.
-    BlockingStrict,
-    /// Nobody; what does not fit into the buffer is lost.
-    Batch,
-}
 
 /// When a new file is begun, and how long old ones are kept.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,21 +31,12 @@ pub struct Rotation {
     pub files_max: usize,
     /// How long old files are kept; zero for ever.
     pub age_max: Duration,
+    /// Whether old files are compressed.
+    pub compress: bool,
 }
 
 /// The log.
-pub struct Log {
-    mode: Mode,
-    out: Arc<Mutex<Out>>,
-    queue: Option<SyncSender<Message>>,
-}
-
-/// What the writing thread is told.
-enum Message {
-    Event(Vec<u8>),
-    /// Say when everything before this has been written.
-    Flush(SyncSender<()>),
-}
+pub struct Log(Mutex<Out>);
 
 /// Where lines go.
 enum Out {
@@ -77,66 +56,32 @@ impl Log {
     ///
     /// # Errors
     /// When it cannot be opened.
-    pub fn open(path: &Path, mode: Mode, rotation: Rotation) -> io::Result<Self> {
+    pub fn open(path: &Path, rotation: Rotation) -> io::Result<Self> {
         let out = if path.as_os_str() == "-" {
             Out::Standard
         } else {
             Out::File(Rotated::open(path.to_owned(), rotation)?)
         };
-        let out = Arc::new(Mutex::new(out));
-        let queue = match mode {
-            Mode::Blocking | Mode::BlockingStrict => None,
-            Mode::Batch => {
-                let (sender, receiver) = sync_channel(BUFFERED_MAX);
-                let out = Arc::clone(&out);
-                std::thread::Builder::new().name("audit-log".into()).spawn(move || drain(&receiver, &out))?;
-                Some(sender)
-            }
-        };
-        Ok(Self { mode, out, queue })
+        Ok(Self(Mutex::new(out)))
     }
 }
 
-impl Backend for Log {
-    fn take(&self, mut event: Vec<u8>) -> Result<(), Lost> {
-        event.push(b'\n');
-        if let Some(queue) = &self.queue {
-            if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
-                queue.try_send(Message::Event(event))
-            {
-                warn!("audit events come faster than they can be written; one is lost");
-            }
-            return Ok(());
+impl Deliver for Log {
+    fn name(&self) -> &'static str {
+        "log"
+    }
+
+    fn deliver(&self, events: Vec<Bytes>) -> bool {
+        let mut lines = Vec::with_capacity(events.iter().map(|event| event.len() + 1).sum());
+        for event in &events {
+            lines.extend_from_slice(event);
+            lines.push(b'\n');
         }
-        match self.out.lock().write(&event) {
-            Ok(()) => Ok(()),
+        match self.0.lock().write(&lines) {
+            Ok(()) => true,
             Err(why) => {
                 error!(%why, "cannot write the audit log");
-                if self.mode == Mode::BlockingStrict { Err(Lost) } else { Ok(()) }
-            }
-        }
-    }
-
-    fn flush(&self) {
-        if let Some(queue) = &self.queue {
-            let (done, is_done) = sync_channel(1);
-            if queue.send(Message::Flush(done)).is_ok() {
-                let _ = is_done.recv_timeout(FLUSH_MAX);
-            }
-        }
-    }
-}
-
-fn drain(receiver: &Receiver<Message>, out: &Mutex<Out>) {
-    while let Ok(message) = receiver.recv() {
-        match message {
-            Message::Event(event) => {
-                if let Err(why) = out.lock().write(&event) {
-                    error!(%why, "cannot write the audit log");
-                }
-            }
-            Message::Flush(done) => {
-                let _ = done.send(());
+                false
             }
         }
     }
@@ -178,9 +123,18 @@ impl Rotated {
         let now = OffsetDateTime::now_utc().format(STAMP).map_err(io::Error::other)?;
         let (stem, extension) = self.name_parts();
         let old = self.path.with_file_name(format!("{stem}-{now}{extension}"));
-        fs::rename(&self.path, old)?;
+        fs::rename(&self.path, &old)?;
         self.file = append(&self.path)?;
         self.bytes = 0;
+        if self.rotation.compress {
+            // Nobody waits for that.
+            let compress = move || {
+                if let Err(why) = compress(&old) {
+                    warn!(%why, file = %old.display(), "cannot compress an old audit log");
+                }
+            };
+            std::thread::Builder::new().name("audit-gzip".into()).spawn(compress)?;
+        }
         self.clean()
     }
 
@@ -194,7 +148,8 @@ impl Rotated {
         for entry in fs::read_dir(dir)? {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            let stamp = name.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(&extension));
+            let plain = name.strip_suffix(COMPRESSED).unwrap_or(&name);
+            let stamp = plain.strip_prefix(&prefix).and_then(|rest| rest.strip_suffix(&extension));
             if stamp.is_some_and(|stamp| stamp.len() == "2006-01-02T15-04-05.000".len()) {
                 old.push((name, entry.path(), entry.metadata()?.modified()?));
             }
@@ -219,6 +174,17 @@ impl Rotated {
     }
 }
 
+/// Puts a compressed file in the place of one.
+fn compress(path: &Path) -> io::Result<()> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(COMPRESSED);
+    let compressed = PathBuf::from(name);
+    let mut encoder = GzEncoder::new(append(&compressed)?, Compression::default());
+    io::copy(&mut File::open(path)?, &mut encoder)?;
+    encoder.finish()?.sync_all()?;
+    fs::remove_file(path)
+}
+
 fn append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).append(true);
@@ -233,27 +199,32 @@ mod tests {
 
     #[test]
     fn files_are_rotated_and_old_ones_removed() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("logs/audit.log");
-        let rotation = Rotation { bytes_max: 40, files_max: 2, age_max: Duration::ZERO };
-        let log = Log::open(&path, Mode::BlockingStrict, rotation).unwrap();
-        for number in 0..10 {
-            log.take(format!("{{\"number\":\"{number:09}\"}}").into_bytes()).unwrap();
-            std::thread::sleep(Duration::from_millis(2));
+        for compress in [false, true] {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("logs/audit.log");
+            let rotation = Rotation { bytes_max: 40, files_max: 2, age_max: Duration::ZERO, compress };
+            let log = Log::open(&path, rotation).unwrap();
+            for number in 0..10 {
+                assert!(log.deliver(vec![format!("{{\"number\":\"{number:09}\"}}").into()]));
+                std::thread::sleep(Duration::from_millis(if compress { 30 } else { 2 }));
+            }
+            let names: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().flatten().collect();
+            let compressed = |entry: &&fs::DirEntry| entry.path().extension().is_some_and(|end| end == "gz");
+            assert_eq!(
+                (names.len(), names.iter().filter(compressed).count()),
+                (3, if compress { 2 } else { 0 })
+            );
+            assert_eq!(fs::read_to_string(&path).unwrap(), "{\"number\":\"000000009\"}\n");
         }
-        let names: Vec<_> = fs::read_dir(path.parent().unwrap()).unwrap().flatten().collect();
-        assert_eq!(names.len(), 3);
-        assert_eq!(fs::read_to_string(&path).unwrap(), "{\"number\":\"000000009\"}\n");
     }
 
     #[test]
     fn what_is_in_a_file_stays() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("audit.log");
-        for mode in [Mode::Blocking, Mode::Batch] {
-            let log = Log::open(&path, mode, Rotation::default()).unwrap();
-            log.take(b"{}".to_vec()).unwrap();
-            log.flush();
+        for _ in 0..2 {
+            let log = Log::open(&path, Rotation::default()).unwrap();
+            assert!(log.deliver(vec![Bytes::from_static(b"{}")]));
         }
         assert_eq!(fs::read_to_string(&path).unwrap(), "{}\n{}\n");
     }

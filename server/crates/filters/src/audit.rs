@@ -9,7 +9,7 @@ use apiwright_chain::respond::Answered;
 use apiwright_chain::trail::Depth;
 use apiwright_chain::{Body, Piece, Pieces, Request, Response, Trail, respond};
 use apiwright_meta::Status;
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, BufMut, BytesMut};
 use futures::Stream;
 use http::header::{ACCEPT_ENCODING, CONTENT_TYPE};
 
@@ -33,6 +33,7 @@ pub(crate) struct Audited {
 /// The answer, where the request must not go on unaudited.
 pub(crate) fn begin(audit: &Arc<Audit>, request: &mut Request) -> Result<Option<Audited>, Box<Response>> {
     let orders = audit.policy().orders(&request.user, &request.info);
+    audit.count(orders.depth);
     let Some(depth) = orders.depth else { return Ok(None) };
     let trail = Arc::new(Trail::new(depth));
     if depth == Depth::RequestResponse {
@@ -140,7 +141,7 @@ impl Stream for Followed {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let next = self.stream.as_mut().poll_next(cx);
         if let (Some(kept), Poll::Ready(Some(Ok(piece)))) = (&mut self.kept, &next) {
-            kept.extend_from_slice(&whole(piece.clone()));
+            kept.put(piece.clone());
             if kept.len() > RESPONSE_BYTES_MAX {
                 self.kept = None;
             }
