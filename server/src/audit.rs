@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use apiwright_audit::{Audit, Deliver, Log, Policy, Rotation, Sink};
+use apiwright_audit::{Audit, Deliver, Log, Policy, Post, Rotation, Sink, Webhook};
+use apiwright_webhook::{Caller, caller};
 
 use crate::flags::Flags;
 use crate::flags::audit::{AuditFlags, Place};
@@ -21,10 +22,15 @@ pub fn open(flags: &Flags) -> Result<Option<Arc<Audit>>, String> {
         let log = log(flags, path).map_err(|why| format!("--audit-log-path={}: {why}", path.display()))?;
         sinks.push(log.with_form(flags.log_form()));
     }
+    if let Some(path) = &flags.audit_webhook_config_file {
+        let webhook = webhook(flags, path);
+        sinks.push(webhook.map_err(|why| format!("--audit-webhook-config-file={}: {why}", path.display()))?);
+    }
     let Some(policy) = &flags.audit_policy_file else { return Ok(None) };
     if sinks.is_empty() {
         return Err(
-            "--audit-policy-file says what is audited, and nothing where that goes: --audit-log-path".into(),
+            "--audit-policy-file goes with --audit-log-path or --audit-webhook-config-file: where events go"
+                .into(),
         );
     }
     let name = policy.display();
@@ -44,6 +50,16 @@ fn log(flags: &AuditFlags, path: &Path) -> Result<Sink, String> {
     sink(&flags.log(), |_| {
         Log::open(path, rotation).map(|log| Arc::new(log) as _).map_err(|why| why.to_string())
     })
+}
+
+fn webhook(flags: &AuditFlags, path: &Path) -> Result<Sink, String> {
+    let caller = Arc::new(Caller::load(path, caller::TIMEOUT)?);
+    let post: Post = Arc::new(move |events| {
+        let caller = Arc::clone(&caller);
+        Box::pin(async move { caller.tell(events).await })
+    });
+    let backoff = flags.audit_webhook_initial_backoff;
+    sink(&flags.webhook(), |_| Ok(Arc::new(Webhook::new(post, backoff)) as _))
 }
 
 /// A place where events go, as its flags have it.

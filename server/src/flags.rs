@@ -478,10 +478,7 @@ mod tests {
                 "--oidc-issuer-url is not supported yet: OpenID Connect tokens are not accepted",
             ),
             (&["--audit-log-path", "-"], "--audit-policy-file is missing: it goes with its pair"),
-            (
-                &["--audit-webhook-config-file", "x"],
-                "--audit-webhook-config-file is not supported yet: audit events go to a log, not to webhooks",
-            ),
+            (&["--audit-webhook-config-file", "x"], "--audit-policy-file is missing: it goes with its pair"),
             (
                 &["--service-cluster-ip-range=10.0.0.1"],
                 "--service-cluster-ip-range=10.0.0.1: it is no CIDR, like 10.0.0.0/24",

@@ -3,10 +3,13 @@
 mod support;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use apiwright_json::Value;
 use http::Method;
+use http_body_util::BodyExt;
 use support::process::{Client, Server};
 use tempfile::TempDir;
 
@@ -126,5 +129,103 @@ async fn events_have_the_annotations_of_admission() {
     let (_, metrics) = client.call(Method::GET, "/metrics", "").await.expect("an answer");
     for line in ["apiserver_audit_level_total{level=\"Request\"}", "apiserver_audit_event_total"] {
         assert!(metrics.lines().any(|its| its.starts_with(line)), "{line}");
+    }
+}
+
+/// A server outside that is told of events; the first time it refuses. Gives its address, its certificate and what it
+/// was told.
+async fn listener() -> (u16, String, Arc<Mutex<Vec<Value>>>) {
+    let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).expect("a certificate");
+    let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).expect("a key");
+    let config =
+        rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key)
+            .expect("a pair");
+    let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
+    let socket = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = socket.local_addr().expect("an address").port();
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&told);
+    let refused = Arc::new(AtomicBool::new(false));
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = socket.accept().await.expect("a connection");
+            let (acceptor, kept, refused) = (acceptor.clone(), Arc::clone(&kept), Arc::clone(&refused));
+            tokio::spawn(async move {
+                let stream = acceptor.accept(stream).await.expect("a handshake");
+                let service =
+                    hyper::service::service_fn(move |request: http::Request<hyper::body::Incoming>| {
+                        let (kept, refused) = (Arc::clone(&kept), Arc::clone(&refused));
+                        async move {
+                            let bearer = request.headers().get("authorization").cloned();
+                            assert_eq!(bearer.expect("credentials"), "Bearer letmein");
+                            let body = request.into_body().collect().await?.to_bytes();
+                            let list = apiwright_json::decode(&body).expect("JSON").0;
+                            let mut answer = http::Response::new(String::new());
+                            if refused.swap(true, Ordering::Relaxed) {
+                                kept.lock().expect("a lock").push(list);
+                            } else {
+                                *answer.status_mut() = http::StatusCode::BAD_GATEWAY;
+                            }
+                            Ok::<_, hyper::Error>(answer)
+                        }
+                    });
+                let connection = hyper::server::conn::http1::Builder::new()
+                    .serve_connection(hyper_util::rt::TokioIo::new(stream), service);
+                let _ = connection.await;
+            });
+        }
+    });
+    (port, made.cert.pem(), told)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn events_are_posted_to_a_webhook() {
+    for mode in ["batch", "blocking"] {
+        let (port, certificate, told) = listener().await;
+        let dir = TempDir::new().expect("a folder");
+        let home = dir.path();
+        std::fs::write(home.join("policy.yaml"), POLICY).expect("a file");
+        std::fs::write(home.join("ca.crt"), certificate).expect("a file");
+        let kubeconfig = format!(
+            "{{apiVersion: v1, kind: Config, current-context: c, contexts: [{{name: c, context: {{cluster: c, user: u}}}}], \
+             clusters: [{{name: c, cluster: {{server: 'https://localhost:{port}/events', certificate-authority: ca.crt}}}}], \
+             users: [{{name: u, user: {{token: letmein}}}}]}}"
+        );
+        std::fs::write(home.join("webhook.yaml"), kubeconfig).expect("a file");
+        let mode = format!("--audit-webhook-mode={mode}");
+        let server = Server::start(
+            home,
+            &[
+                "--audit-policy-file=policy.yaml",
+                "--audit-webhook-config-file=webhook.yaml",
+                "--audit-webhook-initial-backoff=50ms",
+                "--audit-webhook-batch-max-wait=200ms",
+                &mode,
+            ],
+        );
+        let client = server.client().await;
+        for name in ["a", "b"] {
+            let body = format!(r#"{{"metadata":{{"name":"{name}"}}}}"#);
+            assert_eq!(post(&client, "/api/v1/namespaces/default/configmaps", &body).await.0, 201);
+        }
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            let lists = told.lock().expect("a lock").clone();
+            let items = lists.iter().filter_map(|list| list.get("items").and_then(Value::as_array)).flatten();
+            let names: Vec<&str> = items.map(|event| event.text_at(&["objectRef", "name"])).collect();
+            if names == ["a", "b"] {
+                assert!(lists.iter().all(|list| list.text_at(&["kind"]) == "EventList"));
+                assert_eq!(lists.len(), if mode.ends_with("batch") { 1 } else { 2 });
+                break;
+            }
+            assert!(Instant::now() < deadline, "{mode}: {names:?}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        server.signal();
+        assert!(server.end().0.success());
     }
 }

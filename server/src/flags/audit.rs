@@ -68,6 +68,46 @@ pub struct AuditFlags {
     /// How long an event of the audit log may be before its objects are left out.
     #[arg(long, value_name = "BYTES", default_value_t = 100 << 10)]
     pub audit_log_truncate_max_event_size: usize,
+
+    /// Whom audit events are posted to, as EventLists: a kubeconfig.
+    #[arg(long, value_name = "FILE", requires = "audit_policy_file")]
+    pub audit_webhook_config_file: Option<PathBuf>,
+    /// How long after a list could not be posted it is posted again.
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::duration)]
+    pub audit_webhook_initial_backoff: Duration,
+    /// The version of the events that are posted.
+    #[arg(long, value_name = "VERSION", default_value = "audit.k8s.io/v1", value_parser = ["audit.k8s.io/v1"])]
+    pub audit_webhook_version: String,
+    /// Who waits until an event is posted: the request, which fails if it cannot be with `blocking-strict`, or nobody.
+    #[arg(long, value_enum, value_name = "MODE", default_value = "batch")]
+    pub audit_webhook_mode: AuditMode,
+    /// How many events may wait to be posted in batch mode; more are lost.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    pub audit_webhook_batch_buffer_size: usize,
+    /// How many events are posted together in batch mode.
+    #[arg(long, value_name = "N", default_value_t = 400)]
+    pub audit_webhook_batch_max_size: usize,
+    /// How long an event waits for others to be posted with in batch mode.
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::duration)]
+    pub audit_webhook_batch_max_wait: Duration,
+    /// Whether lists are limited a second.
+    #[arg(long, value_name = "BOOL", default_value = "true", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new(), action = ArgAction::Set)]
+    pub audit_webhook_batch_throttle_enable: bool,
+    /// How many lists are posted a second.
+    #[arg(long, value_name = "N", default_value_t = 10.0)]
+    pub audit_webhook_batch_throttle_qps: f64,
+    /// How many lists are posted at once where none were before.
+    #[arg(long, value_name = "N", default_value_t = 15)]
+    pub audit_webhook_batch_throttle_burst: u32,
+    /// Whether objects are left out of posted events that are too long.
+    #[arg(long, value_name = "BOOL", default_value = "false", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new(), action = ArgAction::Set)]
+    pub audit_webhook_truncate_enabled: bool,
+    /// How long events that are posted together may be; never shorter than one event.
+    #[arg(long, value_name = "BYTES", default_value_t = 10 << 20)]
+    pub audit_webhook_truncate_max_batch_size: usize,
+    /// How long a posted event may be before its objects are left out.
+    #[arg(long, value_name = "BYTES", default_value_t = 100 << 10)]
+    pub audit_webhook_truncate_max_event_size: usize,
 }
 
 /// Who waits for an event.
@@ -116,6 +156,22 @@ impl AuditFlags {
                 .then_some((self.audit_log_batch_throttle_qps, self.audit_log_batch_throttle_burst)),
             limits: (self.audit_log_truncate_max_event_size, self.audit_log_truncate_max_batch_size),
             truncates: self.audit_log_truncate_enabled,
+        }
+    }
+
+    /// What is said of the webhook.
+    pub(crate) fn webhook(&self) -> Place {
+        Place {
+            name: "webhook",
+            mode: self.audit_webhook_mode,
+            buffer_size: self.audit_webhook_batch_buffer_size,
+            batch_max: self.audit_webhook_batch_max_size,
+            wait_max: self.audit_webhook_batch_max_wait,
+            throttle: self
+                .audit_webhook_batch_throttle_enable
+                .then_some((self.audit_webhook_batch_throttle_qps, self.audit_webhook_batch_throttle_burst)),
+            limits: (self.audit_webhook_truncate_max_event_size, self.audit_webhook_truncate_max_batch_size),
+            truncates: self.audit_webhook_truncate_enabled,
         }
     }
 

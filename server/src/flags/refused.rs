@@ -24,7 +24,6 @@ const fn boolean(name: &'static str, because: &'static str, harmless: &'static [
     Refused { name, because, harmless, boolean: true }
 }
 
-const NO_AUDIT_WEBHOOK: &str = "audit events go to a log, not to webhooks";
 const NO_OIDC: &str = "OpenID Connect tokens are not accepted";
 const NO_KUBELET: &str = "kubelets are not called";
 const NO_TRACING: &str = "there is no tracing";
@@ -49,19 +48,6 @@ const REFUSED: &[Refused] = &[
     value("allow-metric-labels", NO_METRIC_TUNING),
     value("allow-metric-labels-manifest", NO_METRIC_TUNING),
     boolean("allow-privileged", "privileged containers are always allowed", &["true"]),
-    value("audit-webhook-batch-buffer-size", NO_AUDIT_WEBHOOK),
-    value("audit-webhook-batch-max-size", NO_AUDIT_WEBHOOK),
-    value("audit-webhook-batch-max-wait", NO_AUDIT_WEBHOOK),
-    value("audit-webhook-batch-throttle-burst", NO_AUDIT_WEBHOOK),
-    boolean("audit-webhook-batch-throttle-enable", NO_AUDIT_WEBHOOK, &[]),
-    value("audit-webhook-batch-throttle-qps", NO_AUDIT_WEBHOOK),
-    value("audit-webhook-config-file", NO_AUDIT_WEBHOOK),
-    value("audit-webhook-initial-backoff", NO_AUDIT_WEBHOOK),
-    value("audit-webhook-mode", NO_AUDIT_WEBHOOK),
-    boolean("audit-webhook-truncate-enabled", NO_AUDIT_WEBHOOK, &["false"]),
-    value("audit-webhook-truncate-max-batch-size", NO_AUDIT_WEBHOOK),
-    value("audit-webhook-truncate-max-event-size", NO_AUDIT_WEBHOOK),
-    value("audit-webhook-version", NO_AUDIT_WEBHOOK),
     value("authentication-config", "authenticators are configured by flags"),
     value("authorization-policy-file", "there is no attribute-based access control"),
     boolean("contention-profiling", "there is no profiling", &["false"]),

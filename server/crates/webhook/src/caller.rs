@@ -113,12 +113,26 @@ impl Caller {
         }
     }
 
-    async fn attempt(&self, body: Bytes) -> Result<Value, Failure> {
+    /// Sends JSON once; any answer that is no refusal will do.
+    ///
+    /// # Errors
+    /// In the words of kube-apiserver's client.
+    pub async fn tell(&self, body: impl Into<Bytes>) -> Result<(), String> {
+        let answer = self.exchange(body.into()).await;
+        let answer = answer.map_err(|error| error.of_request(&Method::POST, &self.address))?;
+        if answer.status().is_success() { Ok(()) } else { read(answer).map(drop) }
+    }
+
+    async fn exchange(&self, body: Bytes) -> Result<Response<Bytes>, Error> {
         let mut request = Request::new(full(body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.address.clone();
         *request.headers_mut() = self.headers.clone();
-        let answer = self.backend.exchange(request, self.timeout, ANSWER_BYTES_MAX).await;
+        self.backend.exchange(request, self.timeout, ANSWER_BYTES_MAX).await
+    }
+
+    async fn attempt(&self, body: Bytes) -> Result<Value, Failure> {
+        let answer = self.exchange(body).await;
         let answer = answer.map_err(|error| Failure {
             is_passing: is_lost(&error),
             text: error.of_request(&Method::POST, &self.address),
