@@ -1,5 +1,6 @@
 //! Who tells who asks, and who decides about it, as flags and files have it.
 
+mod authentication;
 mod authorization;
 mod watched;
 
@@ -9,6 +10,7 @@ use apiwright_auth::WebhookTokens;
 
 use crate::flags::Flags;
 
+pub use authentication::Issuers;
 pub use authorization::Authorizers;
 
 /// Who is asked about tokens that nobody here knows.

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use apiwright_audit::Audit;
 use apiwright_auth::service_account::{PublicKey, SigningKey};
 use apiwright_auth::{
-    Authentication, Authority, RequestHeader, ServiceAccounts, TokenAuthenticator, TokenFile, WebhookTokens,
+    Authentication, Authority, BootstrapTokens, JwtAuthenticators, RequestHeader, ServiceAccounts,
+    TokenAuthenticator, TokenFile, WebhookTokens,
 };
 use apiwright_controllers::select;
 use apiwright_filters::Cors;
@@ -22,7 +23,7 @@ use apiwright_storage::Storage;
 use apiwright_storage_embedded::Lock;
 use apiwright_transport::{Certificates, KeyPair, Tls};
 
-use crate::access::{self, Authorizers};
+use crate::access::{self, Authorizers, Issuers};
 use crate::audit;
 use crate::controllers::certificates::SigningAuthority;
 use crate::flags::Flags;
@@ -41,6 +42,8 @@ pub struct Config {
     pub address: SocketAddr,
     /// Tells who asks, tokens aside that need more than flags and files.
     authentication: Authentication,
+    /// Issue tokens besides this server.
+    pub issuers: Issuers,
     /// Knows tokens that nobody else knows.
     token_webhook: Option<Arc<WebhookTokens>>,
     /// Decide about requests.
@@ -63,6 +66,16 @@ pub struct Config {
     pub audit: Option<Arc<Audit>>,
     /// Nobody else uses the data directory while this is held.
     pub lock: Arc<Lock>,
+}
+
+/// Who tells who asks.
+pub struct Told {
+    /// All of them.
+    pub authentication: Arc<Authentication>,
+    /// Issues service accounts' tokens.
+    pub accounts: Arc<ServiceAccounts>,
+    /// Know the tokens of other issuers.
+    pub issuers: Option<Arc<JwtAuthenticators>>,
 }
 
 /// Whether a group version is served.
@@ -93,9 +106,10 @@ impl Config {
             flags.client_ca_file.iter().map(PathBuf::as_path).chain([pki.authority.as_path()]).collect();
         let client_authority = Arc::new(Authority::load(&authorities)?);
         let authorizers = Authorizers::choose(&flags)?;
-        let mut authentication = authentication(&flags, &client_authority)?;
+        let (issuers, mut anonymous) = Issuers::choose(&flags)?;
         // Nobody does anything without saying who they are.
-        authentication.anonymous &= !authorizers.allow_all();
+        anonymous.enabled &= !authorizers.allow_all();
+        let authentication = Authentication { anonymous, ..authentication(&flags, &client_authority)? };
         let token_webhook = access::token_webhook(&flags, audiences(&flags))?;
         let (signing_key, account_keys) = account_keys(&flags, &pki)?;
         let tls = Tls::new(flags.tls.rules()?, certificates.load()?, &asked_for(&authentication))
@@ -110,6 +124,7 @@ impl Config {
         Ok(Self {
             address: SocketAddr::new(flags.bind_address, flags.secure_port),
             authentication,
+            issuers,
             token_webhook,
             authorizers,
             signing_key,
@@ -127,7 +142,10 @@ impl Config {
     }
 
     /// Who tells who asks, and who issues service accounts' tokens, once there is a store to look them up in.
-    pub fn authentication(&self, storage: &Arc<dyn Storage>) -> (Arc<Authentication>, Arc<ServiceAccounts>) {
+    ///
+    /// # Errors
+    /// When an issuer of tokens cannot be used.
+    pub fn authentication(&self, storage: &Arc<dyn Storage>) -> Result<Told, String> {
         let accounts = Arc::new(ServiceAccounts::new(
             self.flags.service_account_issuer.clone(),
             audiences(&self.flags),
@@ -136,10 +154,16 @@ impl Config {
             Arc::clone(storage),
         ));
         let mut authentication = self.authentication.clone();
-        authentication.tokens.push(Arc::clone(&accounts) as _);
         // Who is near is asked first, who is far last.
-        authentication.tokens.extend(self.token_webhook.iter().map(|webhook| Arc::clone(webhook) as _));
-        (Arc::new(authentication), accounts)
+        let tokens = &mut authentication.tokens;
+        tokens.push(Arc::clone(&accounts) as _);
+        if self.flags.enable_bootstrap_token_auth {
+            tokens.push(Arc::new(BootstrapTokens::new(Arc::clone(storage), audiences(&self.flags))));
+        }
+        let issuers = self.issuers.start(audiences(&self.flags))?;
+        tokens.extend(issuers.iter().map(|issuers| Arc::clone(issuers) as _));
+        tokens.extend(self.token_webhook.iter().map(|webhook| Arc::clone(webhook) as _));
+        Ok(Told { authentication: Arc::new(authentication), accounts, issuers })
     }
 
     /// Which group versions are served: `--runtime-config`.
@@ -410,7 +434,7 @@ fn authentication(flags: &Flags, client_authority: &Arc<Authority>) -> Result<Au
         client_authority: Some(Arc::clone(client_authority)),
         tokens,
         audiences: audiences(flags),
-        anonymous: flags.anonymous_auth,
+        ..Authentication::default()
     })
 }
 

@@ -6,6 +6,7 @@
 
 pub mod audit;
 pub mod encryption;
+mod oidc;
 mod refused;
 pub mod tls;
 pub mod values;
@@ -19,6 +20,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgAction, Parser, ValueEnum};
 
 use crate::{explain, snapshot};
+pub use oidc::Oidc;
 use values::{Cidr, PortRange, Switch};
 
 /// What `--help` says above the flags.
@@ -129,15 +131,24 @@ pub struct Flags {
     #[allow(missing_docs)]
     pub audit: audit::AuditFlags,
 
-    /// Whether requests without credentials are system:anonymous's.
-    #[arg(long, value_name = "BOOL", default_value = "true", help_heading = "Authentication", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new(), action = ArgAction::Set)]
-    pub anonymous_auth: bool,
+    /// Whether requests without credentials are system:anonymous's [default: true].
+    #[arg(long, value_name = "BOOL", help_heading = "Authentication", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new(), action = ArgAction::Set)]
+    pub anonymous_auth: Option<bool>,
     /// Signs client certificates, besides the authority in the data directory.
     #[arg(long, value_name = "FILE", help_heading = "Authentication")]
     pub client_ca_file: Option<PathBuf>,
     /// Tokens: lines of `token,user,uid,"group1,group2"`.
     #[arg(long, value_name = "FILE", help_heading = "Authentication")]
     pub token_auth_file: Option<PathBuf>,
+    /// Issuers of other tokens, and who may be anonymous: an `AuthenticationConfiguration`, whose changes are taken.
+    #[arg(long, value_name = "FILE", help_heading = "Authentication")]
+    pub authentication_config: Option<PathBuf>,
+    /// Whether Secrets of the type bootstrap.kubernetes.io/token in kube-system are tokens.
+    #[arg(long, value_name = "BOOL", default_value = "false", help_heading = "Authentication", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new(), action = ArgAction::Set)]
+    pub enable_bootstrap_token_auth: bool,
+    /// One issuer of other tokens, by flags.
+    #[command(flatten)]
+    pub oidc: Oidc,
     /// The server that is asked whose other tokens are: a kubeconfig.
     #[arg(long, value_name = "FILE", help_heading = "Authentication")]
     pub authentication_token_webhook_config_file: Option<PathBuf>,
@@ -438,14 +449,14 @@ mod tests {
             ],
         ] {
             let flags = read(arguments).unwrap();
-            assert_eq!((flags.secure_port, flags.anonymous_auth, flags.v), (7443, false, 4));
+            assert_eq!((flags.secure_port, flags.anonymous_auth, flags.v), (7443, Some(false), 4));
             assert_eq!(flags.controllers, ["-*"]);
             assert_eq!(
                 flags.authorization_mode,
                 [values::AuthorizationMode::AlwaysDeny, values::AuthorizationMode::Rbac]
             );
         }
-        assert!(read(&["--anonymous-auth"]).unwrap().anonymous_auth);
+        assert_eq!(read(&["--anonymous-auth"]).unwrap().anonymous_auth, Some(true));
         assert_eq!(read(&[]).unwrap().request_timeout, Duration::from_mins(1));
     }
 
@@ -473,10 +484,7 @@ mod tests {
             ),
             (&["--tls-cert-file=x"], "--tls-private-key-file is missing: it goes with its pair"),
             (&["--secure-port"], "--secure-port needs a value"),
-            (
-                &["--oidc-issuer-url=https://x"],
-                "--oidc-issuer-url is not supported yet: OpenID Connect tokens are not accepted",
-            ),
+            (&["--oidc-required-claim=x"], "--oidc-required-claim=x: it is no pair, like hd=example.com"),
             (&["--audit-log-path", "-"], "--audit-policy-file is missing: it goes with its pair"),
             (&["--audit-webhook-config-file", "x"], "--audit-policy-file is missing: it goes with its pair"),
             (

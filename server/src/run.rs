@@ -20,7 +20,7 @@ use tracing::{error, info, warn};
 use crate::acts::Acts;
 use crate::bootstrap::{self, Placeholders};
 use crate::chain::{self, Outside, Parts, Stores};
-use crate::config::Config;
+use crate::config::{Config, Told};
 use crate::controllers::page::ControllersPage;
 use crate::controllers::{
     self,
@@ -59,7 +59,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     let progress = Arc::new(Progress::default());
     let views = Views::new(&config);
     let authorizer = Arc::new(Authorization::new(config.authorizers.modes(&views.rbac, &views.nodes)));
-    let (authentication, accounts) = config.authentication(&storage);
+    let Told { authentication, accounts, issuers } = config.authentication(&storage)?;
     let metrics = Arc::new(Metrics::default());
     metrics.include(Arc::clone(&views.flows) as _);
     let health = Arc::new(probes::health(CHAIN.probes, &storage, &progress, &drain)?);
@@ -129,6 +129,10 @@ pub async fn run(config: Config) -> Result<(), String> {
     let (webhooks, policies) = (assembled.webhooks, assembled.policies);
     let server = assembled.server.prepare();
     let decides: Arc<dyn Authorizer> = Arc::clone(&authorizer) as _;
+    if let Some(issuers) = issuers {
+        let (config, drain) = (Arc::clone(&config), drain.clone());
+        tokio::spawn(async move { config.issuers.follow(issuers, drain).await });
+    }
     tokio::spawn(follow_authorizers(Arc::clone(&config), Arc::clone(&authorizer), &views, drain.clone()));
     let stack = Stack::new(
         filters(&config, authentication, authorizer, &views, Arc::clone(&metrics), drain.clone()),

@@ -24,7 +24,6 @@ const fn boolean(name: &'static str, because: &'static str, harmless: &'static [
     Refused { name, because, harmless, boolean: true }
 }
 
-const NO_OIDC: &str = "OpenID Connect tokens are not accepted";
 const NO_KUBELET: &str = "kubelets are not called";
 const NO_TRACING: &str = "there is no tracing";
 const NO_PEERS: &str = "replicas do not proxy to each other";
@@ -48,7 +47,6 @@ const REFUSED: &[Refused] = &[
     value("allow-metric-labels", NO_METRIC_TUNING),
     value("allow-metric-labels-manifest", NO_METRIC_TUNING),
     boolean("allow-privileged", "privileged containers are always allowed", &["true"]),
-    value("authentication-config", "authenticators are configured by flags"),
     value("authorization-policy-file", "there is no attribute-based access control"),
     boolean("contention-profiling", "there is no profiling", &["false"]),
     value("coordinated-leadership-lease-duration", NO_COORDINATION),
@@ -61,7 +59,6 @@ const REFUSED: &[Refused] = &[
     value("egress-selector-config-file", "calls go out directly"),
     value("emulated-version", "only one version is served"),
     boolean("emulation-forward-compatible", "only one version is served", &["false"]),
-    boolean("enable-bootstrap-token-auth", "bootstrap tokens are not accepted", &["false"]),
     boolean("enable-garbage-collector", "use --controllers", &["true"]),
     boolean("enable-logs-handler", "logs are not served", &["false"]),
     value("etcd-count-metric-poll-period", NO_ETCD_TUNING),
@@ -88,15 +85,6 @@ const REFUSED: &[Refused] = &[
     value("log-text-info-buffer-size", NO_LOG_TUNING),
     boolean("log-text-split-stream", NO_LOG_TUNING, &["false"]),
     value("max-connection-bytes-per-sec", "connections are not throttled"),
-    value("oidc-ca-file", NO_OIDC),
-    value("oidc-client-id", NO_OIDC),
-    value("oidc-groups-claim", NO_OIDC),
-    value("oidc-groups-prefix", NO_OIDC),
-    value("oidc-issuer-url", NO_OIDC),
-    value("oidc-required-claim", NO_OIDC),
-    value("oidc-signing-algs", NO_OIDC),
-    value("oidc-username-claim", NO_OIDC),
-    value("oidc-username-prefix", NO_OIDC),
     value("peer-advertise-ip", NO_PEERS),
     value("peer-advertise-port", NO_PEERS),
     value("peer-ca-file", NO_PEERS),

@@ -40,11 +40,20 @@ pub fn switch(text: &str) -> Result<Switch, String> {
 }
 
 /// Feature gates of upstream's that are settled here, and how.
-const GATES: [(&str, bool); 10] = [
+const GATES: [(&str, bool); 19] = [
     ("AllAlpha", false),
     ("AllBeta", false),
     ("APIServerIdentity", false),
     ("APIServerTracing", false),
+    ("AnonymousAuthConfigurableEndpoints", true),
+    ("AuthorizeNodeWithSelectors", true),
+    ("AuthorizeWithSelectors", true),
+    ("ConstrainedImpersonation", true),
+    ("KubeletServiceAccountTokenForCredentialProviders", true),
+    ("PodCertificateRequest", false),
+    ("ServiceAccountNodeAudienceRestriction", true),
+    ("StructuredAuthenticationConfiguration", true),
+    ("StructuredAuthorizationConfiguration", true),
     ("AggregatedDiscoveryRemoveBetaType", true),
     ("CBORServingAndStorage", false),
     ("ServerSideFieldValidation", true),

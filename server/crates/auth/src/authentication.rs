@@ -9,6 +9,7 @@ use http::HeaderMap;
 use crate::authority::Authority;
 use crate::bearer::{self, Bearer};
 use crate::client_certificate;
+use crate::configuration::authentication::Anonymous;
 use crate::request_header::RequestHeader;
 
 /// Knows some bearer tokens.
@@ -51,18 +52,24 @@ pub struct Authentication {
     pub tokens: Vec<Arc<dyn TokenAuthenticator>>,
     /// Whom tokens must be for.
     pub audiences: Vec<String>,
-    /// Whether requests without credentials are `system:anonymous`'s.
-    pub anonymous: bool,
+    /// Whether, and where, requests without credentials are `system:anonymous`'s.
+    pub anonymous: Anonymous,
 }
 
 impl Authentication {
-    /// Who sent these headers over this connection. What served to tell is taken from the headers.
+    /// Who sent these headers over this connection, asking for a path. What served to tell is taken from the
+    /// headers.
     ///
     /// # Errors
     /// When credentials are wrong, or there are none and anonymous requests are refused. The
     /// reason is for the log.
-    pub async fn authenticate(&self, headers: &mut HeaderMap, peer: &Peer) -> Result<Identity, String> {
-        let found = self.find(headers, peer).await;
+    pub async fn authenticate(
+        &self,
+        headers: &mut HeaderMap,
+        peer: &Peer,
+        path: &str,
+    ) -> Result<Identity, String> {
+        let found = self.find(headers, peer, path).await;
         headers.remove(http::header::AUTHORIZATION);
         RequestHeader::clear_standard(headers);
         if let Some(proxy) = &self.request_header {
@@ -72,7 +79,7 @@ impl Authentication {
     }
 
     /// An authenticator's error counts only where no other knows the client.
-    async fn find(&self, headers: &mut HeaderMap, peer: &Peer) -> Result<Identity, String> {
+    async fn find(&self, headers: &mut HeaderMap, peer: &Peer, path: &str) -> Result<Identity, String> {
         let mut errors = Vec::new();
         if let Some(proxy) = &self.request_header {
             match proxy.authenticate(headers, peer) {
@@ -101,7 +108,7 @@ impl Authentication {
         if !errors.is_empty() {
             return Err(errors.join("; "));
         }
-        if self.anonymous {
+        if self.anonymous.admits(path) {
             return Ok(Identity { user: Arc::new(User::anonymous()), warning });
         }
         Err("no credentials".into())
@@ -153,8 +160,11 @@ mod tests {
 
     #[tokio::test]
     async fn wrong_credentials_are_refused_and_none_are_anonymous() {
-        let authentication =
-            Authentication { tokens: vec![Arc::new(One)], anonymous: true, ..Authentication::default() };
+        let authentication = Authentication {
+            tokens: vec![Arc::new(One)],
+            anonymous: anonymous(&[]),
+            ..Authentication::default()
+        };
         let peer = Peer::new(([127, 0, 0, 1], 1).into());
         for (authorization, expected) in [
             (None, Some("system:anonymous")),
@@ -172,7 +182,7 @@ mod tests {
             if let Some(value) = authorization {
                 headers.insert("authorization", HeaderValue::from_static(value));
             }
-            let found = authentication.authenticate(&mut headers, &peer).await;
+            let found = authentication.authenticate(&mut headers, &peer, "/api").await;
             assert_eq!(
                 found.as_ref().ok().map(|found| found.user.name.as_str()),
                 expected,
@@ -183,6 +193,23 @@ mod tests {
             assert_eq!(warned, authorization == Some("Bearer  admintoken"), "{authorization:?}");
         }
         let closed = Authentication { tokens: vec![Arc::new(One)], ..Authentication::default() };
-        assert!(closed.authenticate(&mut HeaderMap::new(), &peer).await.is_err());
+        assert!(closed.authenticate(&mut HeaderMap::new(), &peer, "/api").await.is_err());
+    }
+
+    fn anonymous(paths: &[&str]) -> Anonymous {
+        Anonymous { enabled: true, paths: paths.iter().map(|&path| path.to_owned()).collect() }
+    }
+
+    #[tokio::test]
+    async fn nobody_may_be_allowed_some_paths_only() {
+        let peer = Peer::new(([127, 0, 0, 1], 1).into());
+        let authentication =
+            Authentication { anonymous: anonymous(&["/livez"]), ..Authentication::default() };
+        for (path, expected) in
+            [("/livez", true), ("/livez/", false), ("/api", false), ("/livez/../api", false)]
+        {
+            let found = authentication.authenticate(&mut HeaderMap::new(), &peer, path).await;
+            assert_eq!(found.is_ok(), expected, "{path}");
+        }
     }
 }

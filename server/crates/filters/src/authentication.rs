@@ -13,7 +13,7 @@ pub(crate) async fn identify(
     request: &mut Request,
     peer: &Peer,
 ) -> Result<Option<http::HeaderValue>, Box<Response>> {
-    match authentication.authenticate(&mut request.head.headers, peer).await {
+    match authentication.authenticate(&mut request.head.headers, peer, &request.info.path).await {
         Ok(identity) => {
             if peer.is_http2 && identity.user.is_anonymous() {
                 peer.close_when_idle();

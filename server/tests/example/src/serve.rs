@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use apiwright::chain::{Outside, Parts, assemble};
 use apiwright_admission::Tolerations;
+use apiwright_auth::configuration::authentication::Anonymous;
 use apiwright_auth::{Authentication, RequestHeader};
 use apiwright_chain::{Authorizer, Drain};
 use apiwright_filters::{Config, Flows, Metrics, Stack};
@@ -63,7 +64,7 @@ pub async fn serve(settings: Settings, drain: Drain) -> Result<SocketAddr, Strin
     let filters = Config {
         authentication: Arc::new(Authentication {
             request_header: Some(settings.front_proxy),
-            anonymous: true,
+            anonymous: Anonymous { enabled: true, paths: Vec::new() },
             ..Authentication::default()
         }),
         authorizer: settings.authorizer,

@@ -32,6 +32,13 @@ pub struct Anonymous {
     pub paths: Vec<String>,
 }
 
+impl Anonymous {
+    /// Whether a request for a path may be nobody's.
+    pub fn admits(&self, path: &str) -> bool {
+        self.enabled && (self.paths.is_empty() || self.paths.iter().any(|one| one == path))
+    }
+}
+
 /// An issuer as a file has it.
 #[derive(Clone, Debug, Default)]
 struct Issuer {

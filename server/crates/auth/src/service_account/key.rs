@@ -114,7 +114,7 @@ impl PublicKey {
     }
 
     /// As a JSON Web Key.
-    pub(super) fn to_jwk(&self) -> Value {
+    pub fn to_jwk(&self) -> Value {
         let encoded = |bytes: &[u8]| BASE64_URL_SAFE_NO_PAD.encode(bytes);
         let mut jwk = Object::new();
         jwk.push("use", "sig");
