@@ -19,7 +19,7 @@ use tracing::{error, warn};
 
 use crate::cleanup::Cleanup;
 use crate::definition::{Definition, Names};
-use crate::naming::{self, Naming};
+use crate::naming::{self, Naming, Used};
 use crate::status;
 use crate::view::CustomResources;
 use crate::{approval, conditions};
@@ -34,10 +34,19 @@ pub struct Controller {
     custom: Arc<CustomResources>,
     store: Arc<Store>,
     definitions: BTreeMap<String, Definition>,
-    groups: BTreeMap<String, BTreeSet<String>>,
+    groups: BTreeMap<String, Group>,
     revision: Revision,
     /// The uids of the definitions that are being cleaned up.
     cleaning: Arc<Mutex<HashSet<String>>>,
+}
+
+/// The definitions of a group.
+#[derive(Default)]
+struct Group {
+    /// How they are called.
+    definitions: BTreeSet<String>,
+    /// What their resources and kinds are called.
+    used: Used,
 }
 
 impl Controller {
@@ -146,9 +155,16 @@ impl Controller {
     /// Remembers and serves a definition as it is; gives whether others may have its names now.
     fn take(&mut self, definition: Definition) -> bool {
         self.custom.set(&definition, definition.is_served());
-        self.groups.entry(definition.group.clone()).or_default().insert(definition.name.clone());
+        let group = self.groups.entry(definition.group.clone()).or_default();
+        group.definitions.insert(definition.name.clone());
+        group.used.add(&definition.accepted);
         let accepted = definition.accepted.clone();
         let before = self.definitions.insert(definition.name.clone(), definition);
+        if let Some(before) = &before
+            && let Some(group) = self.groups.get_mut(&before.group)
+        {
+            group.used.remove(&before.accepted);
+        }
         before.is_some_and(|before| before.accepted != accepted && before.accepted != Names::default())
     }
 
@@ -157,8 +173,9 @@ impl Controller {
         let definition = self.definitions.remove(name)?;
         self.custom.set(&definition, false);
         if let Some(group) = self.groups.get_mut(&definition.group) {
-            group.remove(name);
-            if group.is_empty() {
+            group.definitions.remove(name);
+            group.used.remove(&definition.accepted);
+            if group.definitions.is_empty() {
                 self.groups.remove(&definition.group);
             }
         }
@@ -172,7 +189,9 @@ impl Controller {
             self.clean_up(definition);
         }
         let approval = definition.approval.clone();
-        let naming = naming::decide(definition, self.group(&definition.group));
+        let none = Used::default();
+        let used = self.groups.get(&definition.group).map_or(&none, |group| &group.used);
+        let naming = naming::decide(definition, used);
         if naming.is_none() && approval.is_none() {
             return;
         }
@@ -227,7 +246,8 @@ impl Controller {
     }
 
     fn group(&self, group: &str) -> impl Iterator<Item = &Definition> {
-        self.groups.get(group).into_iter().flatten().filter_map(|name| self.definitions.get(name))
+        let group = self.groups.get(group);
+        group.into_iter().flat_map(|group| &group.definitions).filter_map(|name| self.definitions.get(name))
     }
 
     /// Starts the cleanup of a definition, unless it runs.

@@ -2,7 +2,7 @@
 //!
 //! Pure: facts in, a decision out.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use crate::definition::{Decision, Definition, Names};
 
@@ -17,42 +17,74 @@ pub(crate) struct Naming {
     pub(crate) established: Option<Decision>,
 }
 
-/// Decides; `None` where everything is as it should be. `group` are all definitions of the group.
-pub(crate) fn decide<'a>(
-    definition: &Definition,
-    group: impl Iterator<Item = &'a Definition>,
-) -> Option<Naming> {
+/// The names that the definitions of a group have, each with how many have it.
+#[derive(Debug, Default)]
+pub(crate) struct Used {
+    resources: HashMap<String, usize>,
+    kinds: HashMap<String, usize>,
+}
+
+impl Used {
+    /// Notes what a definition has.
+    pub(crate) fn add(&mut self, names: &Names) {
+        let count = |all: &mut HashMap<String, usize>, name: &str| {
+            *all.entry(name.to_owned()).or_default() += 1;
+        };
+        resources(names).for_each(|name| count(&mut self.resources, name));
+        kinds(names).for_each(|name| count(&mut self.kinds, name));
+    }
+
+    /// Forgets what it had.
+    pub(crate) fn remove(&mut self, names: &Names) {
+        let count = |all: &mut HashMap<String, usize>, name: &str| {
+            if let Some(count) = all.get_mut(name) {
+                *count -= 1;
+                if *count == 0 {
+                    all.remove(name);
+                }
+            }
+        };
+        resources(names).for_each(|name| count(&mut self.resources, name));
+        kinds(names).for_each(|name| count(&mut self.kinds, name));
+    }
+}
+
+fn resources(names: &Names) -> impl Iterator<Item = &str> {
+    let short = names.short_names.iter().map(String::as_str);
+    [names.plural.as_str(), &names.singular].into_iter().chain(short)
+}
+
+fn kinds(names: &Names) -> impl Iterator<Item = &str> {
+    [names.kind.as_str(), &names.list_kind].into_iter()
+}
+
+/// Decides; `None` where everything is as it should be. `used` is what the definitions of its group have,
+/// this one among them.
+pub(crate) fn decide(definition: &Definition, used: &Used) -> Option<Naming> {
     let (wanted, had) = (&definition.names, &definition.accepted);
     if wanted == had && definition.established {
         return None;
     }
-    let (mut resources, mut kinds) = (HashSet::new(), HashSet::new());
-    for one in group {
-        let names = &one.accepted;
-        resources.extend([names.plural.as_str(), &names.singular]);
-        resources.extend(names.short_names.iter().map(String::as_str));
-        kinds.extend([names.kind.as_str(), &names.list_kind]);
-    }
-
     let mut accepted = had.clone();
     let mut conflict = None;
-    let mut claim = |reason: &str, wanted: &str, had: &str, used: &HashSet<&str>| {
-        let fresh = wanted == had || !used.contains(wanted);
-        if !fresh {
-            conflict = Some((format!("{reason}Conflict"), format!("{wanted:?} is already in use")));
-        }
-        fresh
-    };
-    if claim("Plural", &wanted.plural, &had.plural, &resources) {
+    let claim =
+        |reason: &str, wanted: &str, had: &str, used: &HashMap<String, usize>, conflict: &mut Option<_>| {
+            let fresh = wanted == had || !used.contains_key(wanted);
+            if !fresh {
+                *conflict = Some((format!("{reason}Conflict"), format!("{wanted:?} is already in use")));
+            }
+            fresh
+        };
+    if claim("Plural", &wanted.plural, &had.plural, &used.resources, &mut conflict) {
         accepted.plural.clone_from(&wanted.plural);
     }
-    if claim("Singular", &wanted.singular, &had.singular, &resources) {
+    if claim("Singular", &wanted.singular, &had.singular, &used.resources, &mut conflict) {
         accepted.singular.clone_from(&wanted.singular);
     }
     let taken: Vec<&String> = wanted
         .short_names
         .iter()
-        .filter(|name| !had.short_names.contains(name) && resources.contains(name.as_str()))
+        .filter(|name| !had.short_names.contains(name) && used.resources.contains_key(name.as_str()))
         .collect();
     if taken.is_empty() {
         accepted.short_names.clone_from(&wanted.short_names);
@@ -61,17 +93,10 @@ pub(crate) fn decide<'a>(
         let message = if faults.len() == 1 { faults.concat() } else { format!("[{}]", faults.join(", ")) };
         conflict = Some(("ShortNamesConflict".to_owned(), message));
     }
-    let mut claim = |reason: &str, wanted: &str, had: &str| {
-        let fresh = wanted == had || !kinds.contains(wanted);
-        if !fresh {
-            conflict = Some((format!("{reason}Conflict"), format!("{wanted:?} is already in use")));
-        }
-        fresh
-    };
-    if claim("Kind", &wanted.kind, &had.kind) {
+    if claim("Kind", &wanted.kind, &had.kind, &used.kinds, &mut conflict) {
         accepted.kind.clone_from(&wanted.kind);
     }
-    if claim("ListKind", &wanted.list_kind, &had.list_kind) {
+    if claim("ListKind", &wanted.list_kind, &had.list_kind, &used.kinds, &mut conflict) {
         accepted.list_kind.clone_from(&wanted.list_kind);
     }
     accepted.categories.clone_from(&wanted.categories);
@@ -115,6 +140,12 @@ mod tests {
         Definition { names: names(wanted), accepted: names(had), ..Definition::read(&spec) }
     }
 
+    fn used(by: &[&Definition]) -> Used {
+        let mut used = Used::default();
+        by.iter().for_each(|one| used.add(&one.accepted));
+        used
+    }
+
     #[test]
     fn names_go_to_who_comes_first() {
         let taken = definition([""; 5], ["as", "a", "x y", "A", "AList"]);
@@ -131,7 +162,7 @@ mod tests {
             (["bs", "b", "", "A", "AList"], "ListKindConflict", "\"AList\" is already in use"),
         ] {
             let new = definition(wanted, [""; 5]);
-            let naming = decide(&new, [&taken, &new].into_iter()).expect("a decision");
+            let naming = decide(&new, &used(&[&taken, &new])).expect("a decision");
             assert_eq!((&*naming.names_accepted.reason, &*naming.names_accepted.message), (reason, message));
             let established = naming.established.expect("it was not established").reason;
             assert_eq!(established == "Installing", reason == "NoConflicts");
@@ -139,20 +170,32 @@ mod tests {
     }
 
     #[test]
+    fn names_are_free_when_nobody_has_them() {
+        let names = definition([""; 5], ["as", "a", "x", "A", "AList"]).accepted;
+        let mut used = Used::default();
+        used.add(&names);
+        used.add(&names);
+        used.remove(&names);
+        assert!(used.resources.contains_key("x") && used.kinds.contains_key("AList"));
+        used.remove(&names);
+        assert!(used.resources.is_empty() && used.kinds.is_empty());
+    }
+
+    #[test]
     fn what_is_decided_is_not_decided_again() {
         let taken = definition([""; 5], ["as", "a", "", "A", "AList"]);
         let mut new = definition(["as", "b", "", "B", "BList"], [""; 5]);
-        let naming = decide(&new, [&taken, &new].into_iter()).expect("a decision");
+        let naming = decide(&new, &used(&[&taken, &new])).expect("a decision");
         new.accepted = naming.accepted;
         new.names_accepted = Some(naming.names_accepted);
-        assert_eq!(decide(&new, [&taken, &new].into_iter()), None);
-        let free = decide(&new, [&new].into_iter()).expect("the name is free now");
+        assert_eq!(decide(&new, &used(&[&taken, &new])), None);
+        let free = decide(&new, &used(&[&new])).expect("the name is free now");
         assert_eq!(free.accepted, new.names);
         new.accepted = free.accepted;
         new.names_accepted = Some(free.names_accepted);
-        let last = decide(&new, [&new].into_iter()).expect("it is installed now");
+        let last = decide(&new, &used(&[&new])).expect("it is installed now");
         assert_eq!(last.established.map(|decision| decision.status), Some("True"));
         new.established = true;
-        assert_eq!(decide(&new, [&new].into_iter()), None);
+        assert_eq!(decide(&new, &used(&[&new])), None);
     }
 }
