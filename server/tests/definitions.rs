@@ -192,6 +192,13 @@ async fn whatever_a_definition_says_the_server_goes_on() {
         assert_eq!(api.get(&path).await.code, 200);
     }
     println!("{accepted} of {tried} were accepted");
+    asked(&api, DEFINITIONS, &with_schema(tried, &schemas::deep(4000))).await;
+    let path = format!("/apis/{GROUP}/v1/namespaces/default/odd{tried}s");
+    let (open, close) = (r#"{"a":"#.repeat(4000), "}".repeat(4000));
+    let nested = format!(
+        r#"{{"apiVersion":"{GROUP}/v1","kind":"Odd{tried}","metadata":{{"name":"one"}},"a":{open}1{close}}}"#
+    );
+    asked(&api, &path, &nested).await;
     for path in [&format!("/openapi/v3/apis/{GROUP}/v1"), "/openapi/v2", "/readyz"] {
         assert_eq!(api.get(path).await.code, 200, "{path}");
     }
@@ -229,4 +236,90 @@ async fn large_definitions_are_served() {
         schema.len() >> 10
     );
     assert!(began.elapsed() < Duration::from_secs(30));
+}
+
+/// What custom resources answer, step by step, as upstream does.
+#[tokio::test(flavor = "multi_thread")]
+async fn custom_resources_answer_as_upstream_does() {
+    let home = TempDir::new().expect("a folder");
+    let server = Server::start(home.path(), &[]);
+    let api = Api(server.client().await);
+    let schema = r#"{"type":"object","properties":{"kind":{"type":"string","enum":["Odd1"]},
+        "spec":{"type":"object","properties":{
+            "open":{"type":"object","properties":{"a":{"type":"string"}},"additionalProperties":true},
+            "closed":{"type":"object","additionalProperties":false},
+            "day":{"type":"string","format":"date"},"unset":{"type":"string","nullable":true,"enum":["a"]},
+            "inner":{"type":"object","x-kubernetes-embedded-resource":true,"properties":{
+                "metadata":{"type":"object","required":["name"]}}}}},
+        "status":{"type":"object","properties":{"phase":{"type":"string"}}}}}"#;
+    let definition = with_schema(1, schema)
+        .replace("\"storage\":true", "\"storage\":true,\"subresources\":{\"status\":{}}");
+    let since =
+        api.post(DEFINITIONS, &definition).await.ok().text_at(&["metadata", "resourceVersion"]).to_owned();
+    let root = r#"{"type":"object","anyOf":[{"required":["a"]},{"required":["b"]}],"properties":{"a":{"type":"integer"},"b":{"type":"integer"}}}"#;
+    api.post(DEFINITIONS, &with_schema(2, root)).await.ok();
+    let path = |number: u32| format!("/apis/{GROUP}/v1/namespaces/default/odd{number}s");
+    while api.get(&path(2)).await.code != 200 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let object = |number: u32, members: &str| {
+        format!(
+            r#"{{"apiVersion":"{GROUP}/v1","kind":"Odd{number}","metadata":{{"name":"one","labels":{{"a":"b"}}}}{members}}}"#
+        )
+    };
+    for (number, members, code, want) in [
+        (
+            1,
+            r#","spec":{"closed":{"k":1}}"#,
+            422,
+            r#"spec.closed: Invalid value: \"k\": spec.closed.k in body is a forbidden property"#,
+        ),
+        (
+            1,
+            r#","spec":{"day":5}"#,
+            422,
+            r#"spec.day: Invalid value: \"int64\": spec.day in body must be of type date: \"int64\""#,
+        ),
+        (
+            1,
+            r#","spec":{"unset":null}"#,
+            422,
+            r#"spec.unset: Unsupported value: null: supported values: \"a\""#,
+        ),
+        (
+            1,
+            r#","spec":{"inner":{"apiVersion":"v1","kind":5}}"#,
+            400,
+            "spec.inner.kind: Invalid value: 5: must be a string",
+        ),
+        (
+            1,
+            r#","spec":{"inner":{"apiVersion":"v1","kind":"X","metadata":{}}}"#,
+            422,
+            "spec.inner.metadata.name: Required value",
+        ),
+        (1, r#","spec":{"open":{"a":"x","b":{"c":1}}}"#, 201, r#""spec":{"open":{"a":"x","b":{}}}"#),
+        (2, "", 422, r#"\"\" must validate at least one schema (anyOf), a: Required value]"#),
+        (2, r#","b":1"#, 201, r#""b":1"#),
+    ] {
+        let answer = api.post(&path(number), &object(number, members)).await;
+        assert_eq!(answer.code, code, "{members}: {}", answer.text());
+        assert!(answer.text().contains(want), "{members}: {}", answer.text());
+    }
+    // A status is written by itself, and told of as if there were nothing around it.
+    let one = format!("{}/one", path(1));
+    let patch = |members: &str| format!(r#"{{"metadata":{{"labels":{{"c":"d"}}}},{members}}}"#);
+    let refused = api.patch(&format!("{one}/status"), &patch(r#""status":{"phase":1}"#)).await;
+    let want =
+        r#"status.phase: Invalid value: \"integer\": phase in body must be of type string: \"integer\""#;
+    assert!(refused.code == 422 && refused.text().contains(want), "{}", refused.text());
+    let written =
+        api.patch(&format!("{one}/status"), &patch(r#""status":{"phase":"A"},"spec":null"#)).await.ok();
+    assert_eq!(written.text_at(&["status", "phase"]), "A");
+    assert!(written.at(&["metadata", "labels", "c"]).is_none() && written.get("spec").is_some());
+    // Nobody may ask for changes from before there was such a thing.
+    let before = since.parse::<u64>().expect("a number") - 1;
+    let mut events = api.watch(&format!("{}?watch=1&resourceVersion={before}", path(1))).await;
+    let event = events.next().await.expect("an event");
+    assert_eq!(event.at(&["object", "code"]), Some(&Value::from(410)), "{event:?}");
 }

@@ -191,3 +191,9 @@ pub fn large(branches: usize) -> String {
         all.join(",")
     )
 }
+
+/// A schema that nests so deep.
+pub fn deep(levels: usize) -> String {
+    let open = r#"{"type":"object","properties":{"a":"#;
+    format!("{}{}{}", open.repeat(levels), r#"{"type":"string"}"#, "}}".repeat(levels))
+}

@@ -28,7 +28,7 @@ pub(crate) struct CustomHooks {
     /// Whether the schema says that items of lists differ.
     has_keys: bool,
     /// The schema, where it embeds resources.
-    embedding: Option<Value>,
+    embedding: Option<Arc<Value>>,
     scale: Option<Scale>,
     rules: Option<Arc<Validator>>,
 }
@@ -45,7 +45,7 @@ impl CustomHooks {
             node,
             has_keys: says(&version.schema, "x-kubernetes-list-type"),
             embedding: says(&version.schema, "x-kubernetes-embedded-resource")
-                .then(|| version.schema.clone()),
+                .then(|| Arc::clone(&version.schema)),
             scale: version.scale.clone(),
             rules,
         }
@@ -72,7 +72,7 @@ impl CustomHooks {
             }
             scale::status(scale, object, errors);
         }
-        if let Some(schema) = self.embedding.as_ref().filter(|_| !is_status) {
+        if let Some(schema) = self.embedding.as_deref().filter(|_| !is_status) {
             embedded::validate(schema, object, &Path::default(), errors);
         }
         if self.has_keys {

@@ -1,6 +1,7 @@
 //! A CustomResourceDefinition as this crate reads it: the facts that serving depends on.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use apiwright_discovery::order;
 use apiwright_json::Value;
@@ -96,7 +97,7 @@ pub struct Version {
     /// What every answer warns of then, where the definition says.
     pub deprecation: Option<String>,
     /// `openAPIV3Schema`.
-    pub schema: Value,
+    pub schema: Arc<Value>,
     /// Whether `status` is apart.
     pub status: bool,
     /// The paths of the scale subresource.
@@ -216,7 +217,7 @@ impl Version {
             storage: truth("storage"),
             deprecated: truth("deprecated"),
             deprecation: value.get("deprecationWarning").and_then(Value::as_str).map(str::to_owned),
-            schema: value.at(&["schema", "openAPIV3Schema"]).cloned().unwrap_or_default(),
+            schema: Arc::new(value.at(&["schema", "openAPIV3Schema"]).cloned().unwrap_or_default()),
             status: value.at(&["subresources", "status"]).is_some_and(|status| !status.is_null()),
             scale: scale.map(|scale| Scale {
                 spec_replicas: scale.text_at(&["specReplicasPath"]).to_owned(),

@@ -2,13 +2,15 @@
 //!
 //! Position: between a definition, which has the schema as JSON, and the [`Struct`]s that decode,
 //! prune, default and merge custom resources and the [`Node`]s that validate them.
-//! Invariant: equal parts of one compiler's schemas are one table, also across versions.
+//! Invariant: equal parts of one compiler's schemas are one table, also across versions, unless they are
+//! very deep.
 //! Absence: whether a schema is structural, which is the validation of definitions.
 
 mod rules;
 
 pub use rules::is_known_format;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -16,6 +18,8 @@ use apiwright_json::{Object, Value, to_string};
 use apiwright_schema::table::{Plan, Unknown};
 use apiwright_schema::{Field, List, ListKind, Map, Node, Ref, Rule, Shape, Struct, Table, Text};
 
+/// How deep parts are looked for that are the same: looking costs a text of all that is below.
+const SHARED_DEPTH: usize = 24;
 const PRESERVES: &str = "x-kubernetes-preserve-unknown-fields";
 
 /// A schema by itself, as the field `default` of an object.
@@ -41,12 +45,14 @@ pub struct Compiler {
     structs: HashMap<String, Ref<Struct>>,
     lists: HashMap<String, Ref<List>>,
     maps: HashMap<String, Ref<Map>>,
+    /// How deep in a schema.
+    depth: usize,
 }
 
 impl Compiler {
     /// A compiler; `object_meta` is the type of metadata.
     pub fn new(object_meta: Ref<Struct>) -> Self {
-        Self { object_meta, structs: HashMap::new(), lists: HashMap::new(), maps: HashMap::new() }
+        Self { object_meta, structs: HashMap::new(), lists: HashMap::new(), maps: HashMap::new(), depth: 0 }
     }
 
     /// The type of a resource's objects, which OpenAPI calls `name`.
@@ -63,8 +69,11 @@ impl Compiler {
 
     fn node(&mut self, schema: &Value) -> Node {
         let Some(schema) = schema.as_object() else { return any() };
+        self.depth += 1;
+        let shape = self.shape(schema);
+        self.depth -= 1;
         Node {
-            shape: self.shape(schema),
+            shape,
             nullable: truth(schema, "nullable"),
             default: schema
                 .get("default")
@@ -101,21 +110,26 @@ impl Compiler {
     }
 
     fn members(&mut self, schema: &Object) -> Ref<Struct> {
-        let key = to_string(&Value::Object(schema.clone()));
-        if let Some(known) = self.structs.get(&key) {
+        let key = self.key(|key| {
+            for (word, value) in schema.iter().filter(|(word, _)| *word != "description") {
+                key.push_str(word);
+                key.push_str(&to_string(value));
+            }
+        });
+        if let Some(known) = key.as_ref().and_then(|key| self.structs.get(key)) {
             return known.clone();
         }
         let fields = self.properties(schema, truth(schema, "x-kubernetes-embedded-resource"));
         let atomic = schema.str("x-kubernetes-map-type") == Some("atomic");
         let made = Ref::Shared(Arc::new(structure(fields, unknown(schema), atomic)));
-        self.structs.insert(key, made.clone());
+        self.structs.extend(key.map(|key| (key, made.clone())));
         made
     }
 
     fn map(&mut self, schema: &Object, value: &Value) -> Ref<Map> {
         let atomic = schema.str("x-kubernetes-map-type") == Some("atomic");
-        let key = format!("{atomic}{}", to_string(value));
-        if let Some(known) = self.maps.get(&key) {
+        let key = self.key(|key| key.push_str(&format!("{atomic}{}", to_string(value))));
+        if let Some(known) = key.as_ref().and_then(|key| self.maps.get(key)) {
             return known.clone();
         }
         let value = match value {
@@ -128,20 +142,23 @@ impl Compiler {
             value => self.node(value),
         };
         let made = Ref::Shared(Arc::new(Map { value, atomic }));
-        self.maps.insert(key, made.clone());
+        self.maps.extend(key.map(|key| (key, made.clone())));
         made
     }
 
     fn list(&mut self, schema: &Object) -> Ref<List> {
-        let mut item = schema.get("items").cloned().unwrap_or_default();
-        if let Some(item) = item.as_object_mut().filter(|_| truth(schema, PRESERVES)) {
+        let mut item = Cow::Borrowed(schema.get("items").unwrap_or(&Value::Null));
+        if truth(schema, PRESERVES) && item.as_object().is_some() {
             // A list that keeps what is unknown has items that do.
-            item.insert(PRESERVES, true);
+            if let Some(item) = item.to_mut().as_object_mut() {
+                item.insert(PRESERVES, true);
+            }
         }
         let keys = texts(schema, "x-kubernetes-list-map-keys");
         let list_type = schema.str("x-kubernetes-list-type").unwrap_or("atomic");
-        let key = format!("{list_type} {} {}", keys.join(","), to_string(&item));
-        if let Some(known) = self.lists.get(&key) {
+        let key =
+            self.key(|key| key.push_str(&format!("{list_type} {} {}", keys.join(","), to_string(&item))));
+        if let Some(known) = key.as_ref().and_then(|key| self.lists.get(key)) {
             return known.clone();
         }
         let kind = match list_type {
@@ -150,8 +167,17 @@ impl Compiler {
             _ => ListKind::Atomic,
         };
         let made = Ref::Shared(Arc::new(List { item: self.node(&item), kind }));
-        self.lists.insert(key, made.clone());
+        self.lists.extend(key.map(|key| (key, made.clone())));
         made
+    }
+
+    /// What tells a part from others, where it is worth asking.
+    fn key(&self, write: impl FnOnce(&mut String)) -> Option<String> {
+        (self.depth <= SHARED_DEPTH).then(|| {
+            let mut key = String::new();
+            write(&mut key);
+            key
+        })
     }
 
     /// The fields of a schema; of a resource, which has an identity, also those that it does not name.

@@ -169,12 +169,12 @@ impl Serving {
             }
             if version.served {
                 // Versions of one schema share what is compiled of it.
-                let known = rules.iter().find(|(schema, _)| **schema == version.schema);
+                let known = rules.iter().find(|(schema, _)| **schema == *version.schema);
                 let validator = match known {
                     Some((_, validator)) => validator.clone(),
                     None => Validator::of(&version.schema, true).map(Arc::new),
                 };
-                rules.push((&version.schema, validator.clone()));
+                rules.push((&*version.schema, validator.clone()));
                 let deprecation = self.definition.deprecation(version);
                 let hooks = CustomHooks::of(version, deprecation, node, validator);
                 let hooks: Ref<dyn Hooks> = Ref::Shared(Arc::new(hooks));
@@ -217,7 +217,7 @@ impl Serving {
 
     /// The schema of a version as it was written.
     pub(crate) fn schema(&self, version: &str) -> Option<&Value> {
-        self.definition.versions.iter().find(|one| one.name == version).map(|one| &one.schema)
+        self.definition.versions.iter().find(|one| one.name == version).map(|one| &*one.schema)
     }
 
     /// Who converts, and the types between which.
@@ -283,7 +283,7 @@ impl Serving {
                 graceful_delete: false,
                 delete_returns_object: false,
                 unowned: Ref::Static(&[]),
-                unowned_by_status: Ref::Static(&[]),
+                unowned_by_status: Ref::Static(BESIDE_STATUS),
             },
             columns: self.columns(version),
             selectable: table(version.selectable.iter().map(|path| selectable(path)).collect()),
@@ -334,6 +334,8 @@ impl Serving {
 }
 
 const STATUS: &[Text] = &[Ref::Static("status")];
+/// What a write of the status leaves as it is, besides what is beside it.
+const BESIDE_STATUS: &[Text] = &[Ref::Static("metadata")];
 
 /// What OpenAPI calls a version's type: `com.example.v1.Widget`.
 fn definition_name(definition: &Definition, version: &definition::Version) -> String {
