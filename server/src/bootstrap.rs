@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use apiwright_auth::rbac::Rule;
 use apiwright_chain::spec::{BootstrapObject, Mends};
-use apiwright_controllers::Writer;
+use apiwright_controllers::Identity;
 use apiwright_json::{Duplicates, Value, decode};
 use apiwright_meta::object;
 use apiwright_meta::status::{Reason, Result};
@@ -125,7 +125,7 @@ async fn settle(
         return Ok(false);
     }
     own(resource, &mut value);
-    let options = WriteOptions { user: Writer::API_SERVER.user.into(), ..WriteOptions::default() };
+    let options = WriteOptions { user: Identity::API_SERVER.user.into(), ..WriteOptions::default() };
     match store.create(&options, &namespace, value, &Unchecked).await {
         Ok(_) => Ok(true),
         // Another replica was first.
@@ -162,14 +162,14 @@ async fn mend(how: Mends, store: &Store, existing: &Value, wanted: &Value) -> Re
                 }
                 Ok(())
             };
-            Writer::API_SERVER.update(store, place, "", change).await?;
+            Identity::API_SERVER.unasked().update(store, place, "", change).await?;
             info!(resource = &*store.resource.plural, name = place.1, "a bootstrap object was mended");
             Ok(false)
         }
         Mending::Replace => {
             let uid = Some(object::uid(existing).to_owned());
             let options = DeleteOptions { uid, ..DeleteOptions::default() };
-            match Writer::API_SERVER.delete(store, place, &options).await {
+            match Identity::API_SERVER.unasked().delete(store, place, &options).await {
                 Err(status) if status.reason != Some(Reason::NotFound) => return Err(status),
                 _ => info!(
                     resource = &*store.resource.plural,

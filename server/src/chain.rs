@@ -101,6 +101,8 @@ pub struct Assembled {
     pub webhooks: AdmissionWebhooks,
     /// What is asked besides, as policies have it.
     pub policies: AdmissionPolicies,
+    /// All who are asked.
+    pub admission: Arc<Admission>,
     /// What is served besides, as definitions have it.
     pub custom: Arc<CustomResources>,
     /// What is told of APIServices.
@@ -149,9 +151,9 @@ pub fn assemble(parts: Parts) -> Result<Assembled, String> {
     let clients = Clients::new(Arc::new(Backends::new(Arc::clone(&resolver), None)));
     let webhooks = AdmissionWebhooks::new(&clients);
     let policies = AdmissionPolicies::new();
-    let admission = admission(&stores, &webhooks, &policies, &parts)?;
+    let admission = Arc::new(admission(&stores, &webhooks, &policies, &parts)?);
     let shared = Arc::new(Shared {
-        admission: Arc::new(admission),
+        admission: Arc::clone(&admission),
         authorizer: parts.authorizer,
         drain: parts.drain,
         watch_timeout_min: parts.watch_timeout_min,
@@ -191,7 +193,7 @@ pub fn assemble(parts: Parts) -> Result<Assembled, String> {
     });
     let server = Server::assemble(links);
     let served = versions.iter().map(|(version, _)| (*version, group_priority(catalogue, version))).collect();
-    Ok(Assembled { server, stores, discovery, webhooks, policies, custom, registration, served })
+    Ok(Assembled { server, stores, discovery, webhooks, policies, admission, custom, registration, served })
 }
 
 /// One link, as its kind of server is made.

@@ -176,6 +176,7 @@ pub async fn run(config: Config) -> Result<(), String> {
         stores: assembled.stores,
         resources,
         is_shared,
+        admission: assembled.admission,
         selection: config.flags.controllers.clone(),
         registration: Arc::clone(&assembled.registration),
         desired: Arc::clone(&desired),

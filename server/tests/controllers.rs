@@ -326,8 +326,59 @@ fn cluster_roles_are_aggregated() {
     );
     let rules = ["get", "clusterrole", "view", "-o", "jsonpath={.rules[*].apiGroups}"];
     eventually("viewers see teapots", || server.kubectl(&rules).contains("tea.example.com"));
+    let owners =
+        ["get", "clusterrole", "view", "--show-managed-fields", "-o", "jsonpath={.metadata.managedFields}"];
+    let owners = server.kubectl(&owners);
+    assert!(
+        owners
+            .contains(r#""f:rules":{}},"manager":"clusterrole-aggregation-controller","operation":"Apply""#),
+        "{owners}"
+    );
     server.kubectl(&["delete", "clusterrole", "teapots"]);
     eventually("and no longer", || !server.kubectl(&rules).contains("tea.example.com"));
+}
+
+#[test]
+fn what_controllers_write_is_admitted_as_what_clients_write() {
+    if kubectl().is_none() {
+        return;
+    }
+    let server = Apiwright::start(&["--storage", "memory"]);
+    let controller = "system:serviceaccount:kube-system:service-account-controller";
+    let policies = format!(
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {{name: \
+         closed}}\nspec:\n  matchConstraints: {{resourceRules: [{{apiGroups: [\"\"], apiVersions: [v1], operations: \
+         [CREATE], resources: [serviceaccounts]}}]}}\n  validations: [{{expression: \"request.namespace != 'closed' \
+         || request.userInfo.username != '{controller}' || !('system:serviceaccounts:kube-system' in \
+         request.userInfo.groups)\"}}]\n---\napiVersion: admissionregistration.k8s.io/v1\nkind: \
+         ValidatingAdmissionPolicyBinding\nmetadata: {{name: closed}}\nspec: {{policyName: closed, \
+         validationActions: [Deny]}}\n---\napiVersion: admissionregistration.k8s.io/v1\nkind: \
+         MutatingAdmissionPolicy\nmetadata: {{name: mark}}\nspec:\n  reinvocationPolicy: Never\n  matchConstraints: \
+         {{resourceRules: [{{apiGroups: [\"\"], apiVersions: [v1], operations: [CREATE], resources: \
+         [configmaps]}}]}}\n  mutations: [{{patchType: ApplyConfiguration, applyConfiguration: {{expression: \
+         \"Object{{metadata: Object.metadata{{labels: {{'marked': 'yes'}}}}}}\"}}}}]\n---\napiVersion: \
+         admissionregistration.k8s.io/v1\nkind: MutatingAdmissionPolicyBinding\nmetadata: {{name: mark}}\nspec: \
+         {{policyName: mark}}\n"
+    );
+    apply(&server, &policies);
+    // Policies hold a moment after they were written.
+    let marks =
+        ["create", "configmap", "try", "--dry-run=server", "-o", "jsonpath={.metadata.labels.marked}"];
+    eventually("policies hold", || server.kubectl(&marks) == "yes");
+    server.kubectl(&["create", "namespace", "closed"]);
+    server.kubectl(&["create", "namespace", "open"]);
+    let account = |namespace: &str| {
+        server
+            .run(&["-n", namespace, "get", "serviceaccount", "default"])
+            .is_ok_and(|out| out.status.success())
+    };
+    eventually("the open one has an account", || account("open"));
+    let mark =
+        ["-n", "closed", "get", "configmap", "kube-root-ca.crt", "-o", "jsonpath={.metadata.labels.marked}"];
+    eventually("it is marked", || server.run(&mark).is_ok_and(|out| out.stdout == b"yes"));
+    assert!(!account("closed"), "who may not be made is not");
+    server.kubectl(&["delete", "validatingadmissionpolicybinding", "closed"]);
+    eventually("it is tried again", || account("closed"));
 }
 
 #[test]

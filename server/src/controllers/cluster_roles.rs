@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{PoisonError, RwLock};
 
-use apiwright_controllers::{Cache, Change, Next, Result, Writer};
-use apiwright_json::Value;
+use apiwright_controllers::{Cache, Change, Identity, Next, Result, Writer};
+use apiwright_json::{Object, Value};
 use apiwright_meta::labels::LabelSelector;
 use apiwright_meta::object;
 use apiwright_meta::status::Reason;
@@ -13,7 +13,7 @@ use tracing::warn;
 use super::look_up;
 use crate::generated::controllers::clusterrole_aggregation_controller::{Controller, Facts, Role, Rules};
 
-const WRITER: Writer = Writer {
+pub(super) const IDENTITY: Identity = Identity {
     user: "system:serviceaccount:kube-system:clusterrole-aggregation-controller",
     manager: "clusterrole-aggregation-controller",
 };
@@ -23,11 +23,12 @@ pub(super) struct Aggregation {
     roles: Cache,
     /// The names of those that aggregate.
     aggregated: RwLock<BTreeSet<Box<str>>>,
+    writer: Writer,
 }
 
 impl Aggregation {
-    pub(super) fn new(roles: Cache) -> Self {
-        Self { roles, aggregated: RwLock::default() }
+    pub(super) fn new(roles: Cache, writer: Writer) -> Self {
+        Self { roles, aggregated: RwLock::default(), writer }
     }
 
     /// The rules of all that a role selects, each once.
@@ -78,13 +79,13 @@ impl Controller for Aggregation {
     }
 
     async fn aggregate(&self, key: &str, rules: Vec<Value>) -> Result<Next> {
-        let set = |role: &mut Value| {
-            if let Some(role) = role.as_object_mut() {
-                role.insert("rules", rules.clone());
-            }
-            Ok(())
-        };
-        let written = WRITER.update(&self.roles.store, ("", key), "", set).await;
+        let mut config =
+            Object::from_iter([("kind", "ClusterRole"), ("apiVersion", "rbac.authorization.k8s.io/v1")]);
+        config.push("metadata", Object::from_iter([("name", key)]));
+        if !rules.is_empty() {
+            config.push("rules", rules);
+        }
+        let written = self.writer.apply(&self.roles.store, ("", key), &config.into()).await;
         look_up::unless(written, Reason::NotFound).map(|()| Next::Done)
     }
 

@@ -9,7 +9,7 @@ mod owners;
 
 use std::sync::Arc;
 
-use apiwright_controllers::{Change, Next, Resources, Result, Writer};
+use apiwright_controllers::{Change, Identity, Next, Resources, Result, Writer};
 use apiwright_json::Value;
 use apiwright_meta::object;
 use apiwright_meta::status::Reason;
@@ -29,12 +29,14 @@ const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
 /// How many dependents are orphaned at once.
 const AT_ONCE: usize = 16;
-const WRITER: Writer = Writer::manager("system:serviceaccount:kube-system:generic-garbage-collector");
+pub(super) const IDENTITY: Identity =
+    Identity::manager("system:serviceaccount:kube-system:generic-garbage-collector");
 
 /// Collects garbage.
 pub(super) struct GarbageCollector {
     resources: Arc<dyn Resources>,
     graph: Arc<Graph>,
+    writer: Writer,
 }
 
 /// An object as it was found.
@@ -53,8 +55,8 @@ struct Found {
 }
 
 impl GarbageCollector {
-    pub(super) fn new(resources: Arc<dyn Resources>) -> Self {
-        Self { resources, graph: Arc::default() }
+    pub(super) fn new(resources: Arc<dyn Resources>, writer: Writer) -> Self {
+        Self { resources, graph: Arc::default(), writer }
     }
 
     /// For whoever has the queue: the collector looks at dependents of its own accord.
@@ -98,7 +100,7 @@ impl GarbageCollector {
             ..DeleteOptions::default()
         };
         let place = (found.namespace.as_str(), found.name.as_str());
-        gone_is_done(WRITER.delete(&found.store, place, &options).await.map(|_| ()))
+        gone_is_done(self.writer.delete(&found.store, place, &options).await.map(|_| ()))
     }
 
     /// Changes an object, unless it is another one by now.
@@ -111,7 +113,7 @@ impl GarbageCollector {
             Ok(())
         };
         let place = (found.namespace.as_str(), found.name.as_str());
-        gone_is_done(WRITER.update(&found.store, place, "", change).await.map(|_| ()))
+        gone_is_done(self.writer.update(&found.store, place, "", change).await.map(|_| ()))
     }
 
     /// Takes an owner off one of its dependents.

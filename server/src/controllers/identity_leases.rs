@@ -19,11 +19,11 @@ const LABEL: &str = "apiserver.kubernetes.io/identity";
 const LABELLED: &str = "kube-apiserver";
 /// How often kube-apiserver looks: so long an expired lease stays.
 const GRACE_SECONDS: i64 = 3600;
-const WRITER: Writer = Writer::API_SERVER;
 
 /// Deletes leases.
 pub(super) struct IdentityLeases {
     pub(super) leases: Arc<Store>,
+    pub(super) writer: Writer,
 }
 
 impl Controller for IdentityLeases {
@@ -52,7 +52,7 @@ impl Controller for IdentityLeases {
             resource_version: Some(object::resource_version(&lease).to_owned()),
             ..DeleteOptions::default()
         };
-        let deleted = WRITER.delete(&self.leases, (NAMESPACE, object::name(&lease)), &options).await;
+        let deleted = self.writer.delete(&self.leases, (NAMESPACE, object::name(&lease)), &options).await;
         look_up::unless(deleted, Reason::NotFound).map(|()| Next::Done)
     }
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::Assembly;
+use apiwright_controllers::Identity;
+
 use super::certificates::{Approving, Cleaner, Signing};
 use super::cluster_roles::Aggregation;
 use super::garbage_collector::GarbageCollector;
@@ -14,6 +15,10 @@ use super::node_ttl::NodeTtl;
 use super::root_ca::RootCa;
 use super::service_account::DefaultAccounts;
 use super::volume_protection::{Claims, Volumes};
+use super::{
+    Assembly, cluster_roles, garbage_collector, namespace, node_ttl, root_ca, service_account,
+    volume_protection,
+};
 use crate::generated::controllers::{
     certificatesigningrequest_approving_controller as approving,
     certificatesigningrequest_cleaner_controller as cleaner,
@@ -24,6 +29,9 @@ use crate::generated::controllers::{
     serviceaccount_controller, ttl_controller,
 };
 
+/// Who approves, signs and cleans up certificates.
+const CERTIFICATES: Identity = Identity::manager("system:serviceaccount:kube-system:certificate-controller");
+
 /// Adds them.
 pub(super) fn add(assembly: &mut Assembly<'_>) -> Result<(), String> {
     assembly.add(&namespace_controller::SPEC, |parts, _| {
@@ -32,10 +40,14 @@ pub(super) fn add(assembly: &mut Assembly<'_>) -> Result<(), String> {
             namespaces,
             Arc::clone(&parts.resources),
             Arc::clone(&parts.registration),
+            parts.writer(namespace::IDENTITY),
         )))
     })?;
 
-    let collector = GarbageCollector::new(Arc::clone(&assembly.parts.resources));
+    let collector = GarbageCollector::new(
+        Arc::clone(&assembly.parts.resources),
+        assembly.parts.writer(garbage_collector::IDENTITY),
+    );
     let graph = collector.graph();
     let queue = assembly.add(&garbage_collector_controller::SPEC, |_, _| {
         Ok(garbage_collector_controller::Reconciler(collector))
@@ -48,6 +60,7 @@ pub(super) fn add(assembly: &mut Assembly<'_>) -> Result<(), String> {
         Ok(serviceaccount_controller::Reconciler(DefaultAccounts {
             namespaces: parts.store("", "v1", "namespaces")?,
             accounts: parts.store("", "v1", "serviceaccounts")?,
+            writer: parts.writer(service_account::IDENTITY),
         }))
     })?;
     assembly.add(&root_ca_certificate_publisher_controller::SPEC, |parts, _| {
@@ -55,19 +68,23 @@ pub(super) fn add(assembly: &mut Assembly<'_>) -> Result<(), String> {
             namespaces: parts.store("", "v1", "namespaces")?,
             config_maps: parts.store("", "v1", "configmaps")?,
             bundle: parts.server_authority.clone(),
+            writer: parts.writer(root_ca::IDENTITY),
         }))
     })?;
     let roles = assembly.parts.store("rbac.authorization.k8s.io", "v1", "clusterroles")?;
-    assembly.add(&clusterrole_aggregation_controller::SPEC, |_, informers| {
-        Ok(clusterrole_aggregation_controller::Reconciler(Aggregation::new(informers.cache(&roles))))
+    assembly.add(&clusterrole_aggregation_controller::SPEC, |parts, informers| {
+        let writer = parts.writer(cluster_roles::IDENTITY);
+        Ok(clusterrole_aggregation_controller::Reconciler(Aggregation::new(informers.cache(&roles), writer)))
     })?;
     let nodes = assembly.parts.store("", "v1", "nodes")?;
-    assembly.add(&ttl_controller::SPEC, |_, informers| {
-        Ok(ttl_controller::Reconciler(NodeTtl::new(informers.cache(&nodes))))
+    assembly.add(&ttl_controller::SPEC, |parts, informers| {
+        let writer = parts.writer(node_ttl::IDENTITY);
+        Ok(ttl_controller::Reconciler(NodeTtl::new(informers.cache(&nodes), writer)))
     })?;
     if let Some(leases) = assembly.parts.stores.get("coordination.k8s.io", "v1", "leases") {
-        assembly.add(&identity_lease_cleanup::SPEC, |_, _| {
-            Ok(identity_lease_cleanup::Reconciler(IdentityLeases { leases }))
+        assembly.add(&identity_lease_cleanup::SPEC, |parts, _| {
+            let writer = parts.writer(Identity::API_SERVER);
+            Ok(identity_lease_cleanup::Reconciler(IdentityLeases { leases, writer }))
         })?;
     }
     if let Some(services) = assembly.parts.stores.get("", "v1", "services") {
@@ -82,11 +99,14 @@ pub(super) fn add(assembly: &mut Assembly<'_>) -> Result<(), String> {
     endpoints(assembly)?;
     let pods = assembly.parts.store("", "v1", "pods")?;
     assembly.add(&claims::SPEC, |parts, informers| {
-        let claims = parts.store("", "v1", "persistentvolumeclaims")?;
-        Ok(claims::Reconciler(Claims { claims, pods: informers.cache(&pods) }))
+        let store = parts.store("", "v1", "persistentvolumeclaims")?;
+        let writer = parts.writer(volume_protection::CLAIMS_IDENTITY);
+        Ok(claims::Reconciler(Claims { store, pods: informers.cache(&pods), writer }))
     })?;
     assembly.add(&volumes::SPEC, |parts, _| {
-        Ok(volumes::Reconciler(Volumes { volumes: parts.store("", "v1", "persistentvolumes")? }))
+        let store = parts.store("", "v1", "persistentvolumes")?;
+        let writer = parts.writer(volume_protection::VOLUMES_IDENTITY);
+        Ok(volumes::Reconciler(Volumes { store, writer }))
     })?;
     certificates(assembly)
 }
@@ -103,9 +123,16 @@ fn endpoints(assembly: &mut Assembly<'_>) -> Result<(), String> {
         parts.stores.get("discovery.k8s.io", "v1", "endpointslices"),
     );
     let (Some(endpoints), Some(slices)) = stores else { return Ok(()) };
-    let queue = assembly.add(&kubernetes_endpoints::SPEC, |_, _| {
+    let queue = assembly.add(&kubernetes_endpoints::SPEC, |parts, _| {
         let membership = Arc::clone(membership);
-        Ok(kubernetes_endpoints::Reconciler(KubernetesEndpoints { endpoints, slices, membership, family }))
+        let writer = parts.writer(Identity::API_SERVER);
+        Ok(kubernetes_endpoints::Reconciler(KubernetesEndpoints {
+            endpoints,
+            slices,
+            membership,
+            writer,
+            family,
+        }))
     })?;
     if let Some(queue) = queue {
         membership.feed(queue);
@@ -121,13 +148,23 @@ fn certificates(assembly: &mut Assembly<'_>) -> Result<(), String> {
     };
     assembly.add(&approving::SPEC, |parts, _| {
         let authorizer = Arc::clone(&parts.authorizer);
-        Ok(approving::Reconciler(Approving { requests: Arc::clone(&requests), authorizer }))
+        Ok(approving::Reconciler(Approving {
+            requests: Arc::clone(&requests),
+            authorizer,
+            writer: parts.writer(CERTIFICATES),
+        }))
     })?;
     assembly.add(&signing::SPEC, |parts, _| {
         let authority = (parts.signing_authority)()?;
-        Ok(signing::Reconciler(Signing { requests: Arc::clone(&requests), authority }))
+        Ok(signing::Reconciler(Signing {
+            requests: Arc::clone(&requests),
+            authority,
+            writer: parts.writer(CERTIFICATES),
+        }))
     })?;
-    assembly
-        .add(&cleaner::SPEC, |_, _| Ok(cleaner::Reconciler(Cleaner { requests: Arc::clone(&requests) })))?;
+    assembly.add(&cleaner::SPEC, |parts, _| {
+        let writer = parts.writer(CERTIFICATES);
+        Ok(cleaner::Reconciler(Cleaner { requests: Arc::clone(&requests), writer }))
+    })?;
     Ok(())
 }

@@ -21,13 +21,13 @@ use wanted::{Wanted, is_of_service};
 
 const NAMESPACE: &str = "default";
 const NAME: &str = "kubernetes";
-const WRITER: Writer = Writer::API_SERVER;
 
 /// Keeps them.
 pub(super) struct KubernetesEndpoints {
     pub(super) endpoints: Arc<Store>,
     pub(super) slices: Arc<Store>,
     pub(super) membership: Arc<Membership>,
+    pub(super) writer: Writer,
     /// The first address of the services' first range, whose family the endpoints are of.
     pub(super) family: IpAddr,
 }
@@ -98,7 +98,7 @@ impl Controller for KubernetesEndpoints {
     }
 
     async fn create_endpoints(&self, _key: &str, observed: Observed) -> Result<Next> {
-        let made = WRITER.create(&self.endpoints, NAMESPACE, observed.wanted.endpoints()).await;
+        let made = self.writer.create(&self.endpoints, NAMESPACE, observed.wanted.endpoints()).await;
         look_up::unless(made, Reason::AlreadyExists).map(|()| AT_ONCE)
     }
 
@@ -107,20 +107,21 @@ impl Controller for KubernetesEndpoints {
             observed.wanted.set_endpoints(value);
             Ok(())
         };
-        let set = WRITER.update(&self.endpoints, (NAMESPACE, NAME), "", set).await;
+        let set = self.writer.update(&self.endpoints, (NAMESPACE, NAME), "", set).await;
         look_up::unless(set, Reason::NotFound).map(|()| AT_ONCE)
     }
 
     async fn delete_strays(&self, _key: &str, observed: Observed) -> Result<Next> {
         for stray in &observed.strays {
-            let deleted = WRITER.delete(&self.slices, (NAMESPACE, stray), &DeleteOptions::default()).await;
+            let deleted =
+                self.writer.delete(&self.slices, (NAMESPACE, stray), &DeleteOptions::default()).await;
             look_up::unless(deleted, Reason::NotFound)?;
         }
         Ok(AT_ONCE)
     }
 
     async fn create_slice(&self, _key: &str, observed: Observed) -> Result<Next> {
-        let made = WRITER.create(&self.slices, NAMESPACE, observed.wanted.slice()).await;
+        let made = self.writer.create(&self.slices, NAMESPACE, observed.wanted.slice()).await;
         look_up::unless(made, Reason::AlreadyExists).map(|()| AT_ONCE)
     }
 
@@ -129,7 +130,7 @@ impl Controller for KubernetesEndpoints {
             observed.wanted.set_slice(value);
             Ok(())
         };
-        let set = WRITER.update(&self.slices, (NAMESPACE, NAME), "", set).await;
+        let set = self.writer.update(&self.slices, (NAMESPACE, NAME), "", set).await;
         look_up::unless(set, Reason::NotFound).map(|()| AT_ONCE)
     }
 

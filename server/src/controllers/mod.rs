@@ -19,17 +19,18 @@ mod volume_protection;
 
 use std::sync::Arc;
 
+use apiwright_admission::Admission;
 use apiwright_aggregator::Registration;
 use apiwright_chain::{Authorizer, Drain};
 use apiwright_controllers::{
-    ControllerSpec, Controllers, Informers, Queue, Reconcile, Resources, Running, select,
+    ControllerSpec, Controllers, Identity, Informers, Queue, Reconcile, Resources, Running, Writer, select,
 };
 use apiwright_registry::Store;
 use apiwright_storage::Storage;
 
 use crate::bootstrap::Placeholders;
 use crate::chain::Stores;
-use crate::generated::CONTROLLERS;
+use crate::generated::{CONTROLLERS, catalogue};
 use aggregation::{Desired, Unavailable};
 use certificates::SigningAuthority;
 use kubernetes_endpoints::Membership;
@@ -44,6 +45,8 @@ pub struct Parts {
     pub resources: Arc<dyn Resources>,
     /// Whether other replicas may be at work on the same storage.
     pub is_shared: bool,
+    /// Who is asked about what controllers write, as about what clients do.
+    pub admission: Arc<Admission>,
     /// `--controllers`.
     pub selection: Vec<String>,
     /// What is told of APIServices.
@@ -106,6 +109,11 @@ impl Assembly<'_> {
 }
 
 impl Parts {
+    /// Somebody who writes.
+    fn writer(&self, identity: Identity) -> Writer {
+        identity.writer(Arc::clone(&self.admission), catalogue())
+    }
+
     fn store(&self, group: &str, version: &str, plural: &str) -> Result<Arc<Store>, String> {
         let found = self.stores.get(group, version, plural);
         found.ok_or_else(|| format!("a controller needs {plural}, which --runtime-config switches off"))

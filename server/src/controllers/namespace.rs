@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use apiwright_aggregator::Registration;
-use apiwright_controllers::{Change, Next, Resources, Result, Writer};
+use apiwright_controllers::{Change, Identity, Next, Resources, Result, Writer};
 use apiwright_json::{Object, Value};
 use apiwright_meta::object;
 use apiwright_meta::status::Reason;
@@ -22,20 +22,27 @@ use content::{Content, Part};
 
 /// The finalizer that is ours to take off.
 const FINALIZER: &str = "kubernetes";
-const WRITER: Writer = Writer::manager("system:serviceaccount:kube-system:namespace-controller");
+pub(super) const IDENTITY: Identity =
+    Identity::manager("system:serviceaccount:kube-system:namespace-controller");
 
 /// Empties namespaces.
 pub(super) struct Namespaces {
     store: Arc<Store>,
     resources: Arc<dyn Resources>,
     outside: Arc<Registration>,
+    writer: Writer,
     /// Those that are being deleted, so that changes elsewhere are passed over at once.
     going: RwLock<HashSet<Box<str>>>,
 }
 
 impl Namespaces {
-    pub(super) fn new(store: Arc<Store>, resources: Arc<dyn Resources>, outside: Arc<Registration>) -> Self {
-        Self { store, resources, outside, going: RwLock::default() }
+    pub(super) fn new(
+        store: Arc<Store>,
+        resources: Arc<dyn Resources>,
+        outside: Arc<Registration>,
+        writer: Writer,
+    ) -> Self {
+        Self { store, resources, outside, writer, going: RwLock::default() }
     }
 
     async fn get(&self, name: &str) -> Result<Option<Value>> {
@@ -60,7 +67,7 @@ impl Namespaces {
             }
             Ok(())
         };
-        match WRITER.update(&self.store, ("", name), subresource, change).await {
+        match self.writer.update(&self.store, ("", name), subresource, change).await {
             Err(status) if status.reason != Some(Reason::NotFound) => Err(status),
             _ => Ok(Next::Done),
         }
@@ -68,7 +75,7 @@ impl Namespaces {
 
     /// Deletes a part of the content; a failure is said in the conditions and comes again.
     async fn delete(&self, observed: &Observed, part: Part) -> Result<Next> {
-        let Err(failures) = observed.content.delete(part, &self.outside).await else {
+        let Err(failures) = observed.content.delete(part, &self.outside, &self.writer).await else {
             return Ok(observed.content.next());
         };
         let name = object::name(&observed.namespace);

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use apiwright_controllers::{Cache, Next, Result, Writer};
+use apiwright_controllers::{Cache, Identity, Next, Result, Writer};
 use apiwright_json::Value;
 use apiwright_meta::object;
 use apiwright_meta::status::Reason;
@@ -11,7 +11,7 @@ use super::look_up;
 use crate::generated::controllers::ttl_controller::{Annotation, Controller, Facts, Node};
 
 const ANNOTATION: &str = "node.alpha.kubernetes.io/ttl";
-const WRITER: Writer = Writer::manager("system:serviceaccount:kube-system:ttl-controller");
+pub(super) const IDENTITY: Identity = Identity::manager("system:serviceaccount:kube-system:ttl-controller");
 
 /// For so many nodes, so many seconds. The steps overlap, so that a node more or less changes nothing.
 const STEPS: &[(usize, usize, &str)] = &[
@@ -27,11 +27,12 @@ const STEPS: &[(usize, usize, &str)] = &[
 pub(super) struct NodeTtl {
     nodes: Cache,
     step: AtomicUsize,
+    writer: Writer,
 }
 
 impl NodeTtl {
-    pub(super) fn new(nodes: Cache) -> Self {
-        Self { nodes, step: AtomicUsize::new(0) }
+    pub(super) fn new(nodes: Cache, writer: Writer) -> Self {
+        Self { nodes, step: AtomicUsize::new(0), writer }
     }
 
     fn seconds(&self) -> &'static str {
@@ -71,7 +72,7 @@ impl Controller for NodeTtl {
             object::set_annotation(node, ANNOTATION, self.seconds());
             Ok(())
         };
-        let written = WRITER.update(&self.nodes.store, ("", key), "", annotate).await;
+        let written = self.writer.update(&self.nodes.store, ("", key), "", annotate).await;
         look_up::unless(written, Reason::NotFound).map(|()| Next::Done)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apiwright_controllers::{Change, Next, Result, Writer};
+use apiwright_controllers::{Change, Identity, Next, Result, Writer};
 use apiwright_json::{Object, Value};
 use apiwright_meta::object;
 use apiwright_meta::status::Reason;
@@ -20,12 +20,14 @@ const DESCRIPTION: &str = "kubernetes.io/description";
 const DESCRIBED: &str = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal \
      endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across \
      distributions of Kubernetes clusters.";
-const WRITER: Writer = Writer::manager("system:serviceaccount:kube-system:root-ca-cert-publisher");
+pub(super) const IDENTITY: Identity =
+    Identity::manager("system:serviceaccount:kube-system:root-ca-cert-publisher");
 
 /// Publishes the authority.
 pub(super) struct RootCa {
     pub(super) namespaces: Arc<Store>,
     pub(super) config_maps: Arc<Store>,
+    pub(super) writer: Writer,
     /// Certificates, as PEM.
     pub(super) bundle: String,
 }
@@ -65,7 +67,7 @@ impl Controller for RootCa {
         let mut map: Object = [("kind", "ConfigMap"), ("apiVersion", "v1")].into_iter().collect();
         map.push("metadata", metadata);
         map.push("data", self.data());
-        let created = WRITER.create(&self.config_maps, key, map.into()).await;
+        let created = self.writer.create(&self.config_maps, key, map.into()).await;
         look_up::unless(created, Reason::AlreadyExists).map(|()| Next::Done)
     }
 
@@ -77,7 +79,7 @@ impl Controller for RootCa {
             }
             Ok(())
         };
-        let replaced = WRITER.update(&self.config_maps, (key, NAME), "", replace).await;
+        let replaced = self.writer.update(&self.config_maps, (key, NAME), "", replace).await;
         look_up::unless(replaced, Reason::NotFound).map(|()| Next::Done)
     }
 

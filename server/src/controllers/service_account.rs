@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apiwright_controllers::{Next, Result, Writer};
+use apiwright_controllers::{Identity, Next, Result, Writer};
 use apiwright_json::Object;
 use apiwright_meta::status::Reason;
 use apiwright_registry::Store;
@@ -12,12 +12,14 @@ use crate::generated::controllers::serviceaccount_controller::{Account, Controll
 
 /// Its name.
 const NAME: &str = "default";
-const WRITER: Writer = Writer::manager("system:serviceaccount:kube-system:service-account-controller");
+pub(super) const IDENTITY: Identity =
+    Identity::manager("system:serviceaccount:kube-system:service-account-controller");
 
 /// Creates service accounts.
 pub(super) struct DefaultAccounts {
     pub(super) namespaces: Arc<Store>,
     pub(super) accounts: Arc<Store>,
+    pub(super) writer: Writer,
 }
 
 impl Controller for DefaultAccounts {
@@ -43,7 +45,7 @@ impl Controller for DefaultAccounts {
         account.push("kind", "ServiceAccount");
         account.push("apiVersion", "v1");
         account.push("metadata", metadata);
-        let created = WRITER.create(&self.accounts, key, account.into()).await;
+        let created = self.writer.create(&self.accounts, key, account.into()).await;
         look_up::unless(created, Reason::AlreadyExists).map(|()| Next::Done)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use apiwright_controllers::{Cache, Change, Next, Result, Writer};
+use apiwright_controllers::{Cache, Change, Identity, Next, Result, Writer};
 use apiwright_json::Value;
 use apiwright_meta::object;
 use apiwright_meta::status::Reason;
@@ -16,18 +16,22 @@ use crate::generated::controllers::{
 
 const CLAIM_FINALIZER: &str = "kubernetes.io/pvc-protection";
 const VOLUME_FINALIZER: &str = "kubernetes.io/pv-protection";
-const CLAIMS_WRITER: Writer = Writer::manager("system:serviceaccount:kube-system:pvc-protection-controller");
-const VOLUMES_WRITER: Writer = Writer::manager("system:serviceaccount:kube-system:pv-protection-controller");
+pub(super) const CLAIMS_IDENTITY: Identity =
+    Identity::manager("system:serviceaccount:kube-system:pvc-protection-controller");
+pub(super) const VOLUMES_IDENTITY: Identity =
+    Identity::manager("system:serviceaccount:kube-system:pv-protection-controller");
 
 /// Protects claims.
 pub(super) struct Claims {
-    pub(super) claims: Arc<Store>,
+    pub(super) store: Arc<Store>,
     pub(super) pods: Cache,
+    pub(super) writer: Writer,
 }
 
 /// Protects volumes.
 pub(super) struct Volumes {
-    pub(super) volumes: Arc<Store>,
+    pub(super) store: Arc<Store>,
+    pub(super) writer: Writer,
 }
 
 impl Claims {
@@ -53,7 +57,7 @@ impl of_claims::Controller for Claims {
     async fn observe(&self, key: &str) -> Result<(of_claims::Facts, ())> {
         use of_claims::{Claim, Facts, Finalizer, Pods};
         let (namespace, name) = key.split_once('/').unwrap_or_default();
-        let found = look_up::object(&self.claims, namespace, name).await?;
+        let found = look_up::object(&self.store, namespace, name).await?;
         let claim = match &found {
             None => Claim::Absent,
             Some(claim) if object::deletion_timestamp(claim).is_some() => Claim::Terminating,
@@ -68,12 +72,12 @@ impl of_claims::Controller for Claims {
 
     async fn protect(&self, key: &str, (): ()) -> Result<Next> {
         let place = key.split_once('/').unwrap_or_default();
-        protect(CLAIMS_WRITER, &self.claims, place, CLAIM_FINALIZER).await
+        protect(&self.writer, &self.store, place, CLAIM_FINALIZER).await
     }
 
     async fn release(&self, key: &str, (): ()) -> Result<Next> {
         let place = key.split_once('/').unwrap_or_default();
-        release(CLAIMS_WRITER, &self.claims, place, CLAIM_FINALIZER).await
+        release(&self.writer, &self.store, place, CLAIM_FINALIZER).await
     }
 
     fn keys(&self, change: &Change<'_>, add: &mut dyn FnMut(&str)) {
@@ -94,7 +98,7 @@ impl of_volumes::Controller for Volumes {
 
     async fn observe(&self, key: &str) -> Result<(of_volumes::Facts, ())> {
         use of_volumes::{Facts, Finalizer, Volume};
-        let found = look_up::object(&self.volumes, "", key).await?;
+        let found = look_up::object(&self.store, "", key).await?;
         let volume = match &found {
             None => Volume::Absent,
             Some(volume) if object::deletion_timestamp(volume).is_some() => Volume::Terminating,
@@ -107,11 +111,11 @@ impl of_volumes::Controller for Volumes {
     }
 
     async fn protect(&self, key: &str, (): ()) -> Result<Next> {
-        protect(VOLUMES_WRITER, &self.volumes, ("", key), VOLUME_FINALIZER).await
+        protect(&self.writer, &self.store, ("", key), VOLUME_FINALIZER).await
     }
 
     async fn release(&self, key: &str, (): ()) -> Result<Next> {
-        release(VOLUMES_WRITER, &self.volumes, ("", key), VOLUME_FINALIZER).await
+        release(&self.writer, &self.store, ("", key), VOLUME_FINALIZER).await
     }
 }
 
@@ -119,7 +123,7 @@ fn has(object: Option<&Value>, finalizer: &str) -> bool {
     object.is_some_and(|object| object::finalizers(object).any(|one| one == finalizer))
 }
 
-async fn protect(writer: Writer, store: &Store, place: (&str, &str), finalizer: &str) -> Result<Next> {
+async fn protect(writer: &Writer, store: &Store, place: (&str, &str), finalizer: &str) -> Result<Next> {
     let protected = writer.update(store, place, "", |object| {
         if object::deletion_timestamp(object).is_none() && !has(Some(object), finalizer) {
             let all = object::finalizers(object).map(str::to_owned).chain([finalizer.to_owned()]);
@@ -131,7 +135,7 @@ async fn protect(writer: Writer, store: &Store, place: (&str, &str), finalizer: 
     look_up::unless(protected.await, Reason::NotFound).map(|()| Next::Done)
 }
 
-async fn release(writer: Writer, store: &Store, place: (&str, &str), finalizer: &str) -> Result<Next> {
+async fn release(writer: &Writer, store: &Store, place: (&str, &str), finalizer: &str) -> Result<Next> {
     let released = writer.update(store, place, "", |object| {
         object::remove_finalizer(object, finalizer);
         Ok(())

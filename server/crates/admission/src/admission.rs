@@ -77,6 +77,11 @@ impl Admission {
         self
     }
 
+    /// Whether nobody is asked.
+    pub fn is_empty(&self) -> bool {
+        self.plugins.is_empty()
+    }
+
     /// The names of the plugins that run.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.plugins.iter().map(|plugin| plugin.name())

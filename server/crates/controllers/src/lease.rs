@@ -11,11 +11,11 @@ use apiwright_registry::store::Freshness;
 use futures::future::BoxFuture;
 
 use crate::election::{Lock, Record};
-use crate::writer::Writer;
+use crate::writer::Identity;
 
 /// Where leases are that controllers lead by.
 const NAMESPACE: &str = "kube-system";
-const WRITER: Writer = Writer::API_SERVER;
+const WHO: Identity = Identity::API_SERVER;
 
 /// One lease.
 pub struct Lease {
@@ -72,7 +72,7 @@ impl Lock for Lease {
                     [("kind", "Lease"), ("apiVersion", "coordination.k8s.io/v1")].into_iter().collect();
                 lease.push("metadata", metadata);
                 lease.push("spec", record.spec());
-                return WRITER.create(&self.store, NAMESPACE, lease.into()).await.map(|_| ());
+                return WHO.unasked().create(&self.store, NAMESPACE, lease.into()).await.map(|_| ());
             };
             let change = |lease: &mut Value| {
                 // Compared with what is stored: a conflict, where it is another version by now.
@@ -82,7 +82,7 @@ impl Lock for Lease {
                 }
                 Ok(())
             };
-            WRITER.update(&self.store, (NAMESPACE, self.name), "", change).await.map(|_| ())
+            WHO.unasked().update(&self.store, (NAMESPACE, self.name), "", change).await.map(|_| ())
         })
     }
 

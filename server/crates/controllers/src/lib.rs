@@ -10,6 +10,7 @@
 //! Invariant: a key is worked on by one worker at a time; what fails is tried again, later each time;
 //! an idle controller costs nothing.
 
+mod asked;
 mod backoff;
 mod cache;
 mod change;
@@ -44,4 +45,4 @@ pub use reconcile::{Next, Reconcile, Standing, log_decision};
 pub use resources::Resources;
 pub use spec::{ControllerSpec, FactSpec, KeyFrom, OutcomeSpec, ResourceName, RuleSpec, WatchSpec};
 pub use standby::Standby;
-pub use writer::{Unchecked, Writer};
+pub use writer::{Identity, Writer};

@@ -74,7 +74,7 @@ impl ResourceServer {
         let api_version = store.resource.api_version();
         let siblings = match flavour {
             Flavour::Custom => Vec::new(),
-            Flavour::BuiltIn => siblings(&store.resource, shared.catalogue),
+            Flavour::BuiltIn => shared.catalogue.siblings(&store.resource),
         };
         Self { store, flavour, api_version, shared, siblings, conversion: None, actions: BTreeMap::new() }
     }
@@ -161,17 +161,6 @@ impl ResourceServer {
             }
         }
     }
-}
-
-/// The other versions of a kind that are compiled in and served by default.
-fn siblings(resource: &Resource, catalogue: &Catalogue) -> Vec<Arc<Resource>> {
-    let all = catalogue.served().flat_map(|version| version.resources.iter());
-    let others = all.filter(|other| {
-        let same_kind =
-            *other.storage.prefix == *resource.storage.prefix && !resource.storage.prefix.is_empty();
-        same_kind && (*other.group != *resource.group || *other.version != *resource.version)
-    });
-    others.map(|other| Arc::new((*other).clone())).collect()
 }
 
 impl<'a> Target<'a> {

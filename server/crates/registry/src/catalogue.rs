@@ -68,6 +68,17 @@ impl Catalogue {
         self.groups.iter().flat_map(|group| group.versions.iter()).filter(|version| version.served)
     }
 
+    /// The other versions of a kind that are compiled in and served by default.
+    pub fn siblings(&self, resource: &Resource) -> Vec<Arc<Resource>> {
+        let all = self.served().flat_map(|version| version.resources.iter());
+        let others = all.filter(|other| {
+            let same_kind =
+                *other.storage.prefix == *resource.storage.prefix && !resource.storage.prefix.is_empty();
+            same_kind && (*other.group != *resource.group || *other.version != *resource.version)
+        });
+        others.map(|other| Arc::new((*other).clone())).collect()
+    }
+
     /// The version of a group.
     pub fn version(&self, group: &str, version: &str) -> Option<&Version> {
         let group = self.groups.iter().find(|one| &*one.name == group)?;

@@ -22,6 +22,7 @@ pub(super) struct AuthenticationInfo {
     pub(super) config_maps: Arc<Store>,
     pub(super) namespaces: Arc<Store>,
     pub(super) info: Info,
+    pub(super) writer: Writer,
 }
 
 impl AuthenticationInfo {
@@ -42,7 +43,7 @@ impl AuthenticationInfo {
         let mut object = Object::new();
         object.push("metadata", metadata);
         object.push("data", data);
-        match Writer::API_SERVER.create(&self.config_maps, NAMESPACE, object.into()).await {
+        match self.writer.create(&self.config_maps, NAMESPACE, object.into()).await {
             Err(why) if why.reason == Some(Reason::AlreadyExists) => Ok(Next::Again),
             outcome => outcome.map(|_| Next::Done),
         }
@@ -75,7 +76,7 @@ impl Controller for AuthenticationInfo {
     async fn create_namespace(&self, _key: &str, (): ()) -> Result<Next> {
         let mut object = Object::new();
         object.push("metadata", Object::from_iter([("name", NAMESPACE)]));
-        match Writer::API_SERVER.create(&self.namespaces, "", object.into()).await {
+        match self.writer.create(&self.namespaces, "", object.into()).await {
             Err(why) if why.reason != Some(Reason::AlreadyExists) => Err(why),
             _ => self.make().await,
         }
@@ -96,7 +97,7 @@ impl Controller for AuthenticationInfo {
             }
             Ok(())
         };
-        Writer::API_SERVER.update(&self.config_maps, (NAMESPACE, NAME), "", change).await?;
+        self.writer.update(&self.config_maps, (NAMESPACE, NAME), "", change).await?;
         Ok(Next::Done)
     }
 }

@@ -19,11 +19,12 @@ pub(super) struct Autoregister {
     /// Those that were there when the first one was looked at.
     at_start: OnceLock<HashSet<String>>,
     settled: Mutex<HashSet<String>>,
+    writer: Writer,
 }
 
 impl Autoregister {
-    pub(super) fn new(services: Cache, desired: Arc<DesiredServices>) -> Self {
-        Self { services, desired, at_start: OnceLock::new(), settled: Mutex::default() }
+    pub(super) fn new(services: Cache, desired: Arc<DesiredServices>, writer: Writer) -> Self {
+        Self { services, desired, at_start: OnceLock::new(), settled: Mutex::default(), writer }
     }
 
     fn settle(&self, name: &str) {
@@ -101,7 +102,7 @@ impl Controller for Autoregister {
 
     async fn create(&self, key: &str, observed: Observed) -> Result<Next> {
         let Some(wanted) = observed.wanted else { return Ok(Next::Done) };
-        let created = Writer::API_SERVER.create(&self.services.store, "", wanted.object()).await;
+        let created = self.writer.create(&self.services.store, "", wanted.object()).await;
         self.written(key, created)
     }
 
@@ -118,7 +119,7 @@ impl Controller for Autoregister {
             }
             Ok(())
         };
-        let updated = Writer::API_SERVER.update(&self.services.store, ("", key), "", change).await;
+        let updated = self.writer.update(&self.services.store, ("", key), "", change).await;
         self.written(key, updated)
     }
 
@@ -126,7 +127,7 @@ impl Controller for Autoregister {
         let Some(current) = observed.current else { return Ok(Next::Done) };
         let options =
             DeleteOptions { uid: Some(object::uid(&current).to_owned()), ..DeleteOptions::default() };
-        let deleted = Writer::API_SERVER.delete(&self.services.store, ("", key), &options).await;
+        let deleted = self.writer.delete(&self.services.store, ("", key), &options).await;
         self.written(key, deleted)
     }
 }

@@ -35,7 +35,7 @@ impl Available {
     }
 
     /// Has an APIService say so, if it is still the one that was looked at.
-    pub(super) async fn say(&self, store: &Store, observed: &Value) -> Result<()> {
+    pub(super) async fn say(&self, writer: &Writer, store: &Store, observed: &Value) -> Result<()> {
         if self.is_said_by(observed) {
             return Ok(());
         }
@@ -48,7 +48,7 @@ impl Available {
             }
             Ok(())
         };
-        match Writer::API_SERVER.update(store, ("", name), "status", change).await {
+        match writer.update(store, ("", name), "status", change).await {
             Err(why) if why.reason != Some(Reason::NotFound) => Err(why),
             _ => Ok(()),
         }
@@ -85,8 +85,8 @@ impl Available {
 }
 
 /// Says it and is done.
-pub(super) async fn done(said: Available, store: &Store, observed: &Value) -> Result<Next> {
-    said.say(store, observed).await.map(|()| Next::Done)
+pub(super) async fn done(said: Available, writer: &Writer, store: &Store, observed: &Value) -> Result<Next> {
+    said.say(writer, store, observed).await.map(|()| Next::Done)
 }
 
 fn found(service: &Value) -> Option<&Value> {

@@ -1,6 +1,6 @@
 //! Says of APIServices without a Service that they are available.
 
-use apiwright_controllers::{Cache, Next, Result};
+use apiwright_controllers::{Cache, Next, Result, Writer};
 use apiwright_json::Value;
 
 use super::condition::{Available, done};
@@ -9,6 +9,7 @@ use crate::generated::controllers::local_available::{ApiService, Controller, Fac
 /// The controller.
 pub(super) struct LocalAvailable {
     pub(super) services: Cache,
+    pub(super) writer: Writer,
 }
 
 impl Controller for LocalAvailable {
@@ -26,6 +27,6 @@ impl Controller for LocalAvailable {
     }
 
     async fn say(&self, _key: &str, service: Value) -> Result<Next> {
-        done(Available::local(), &self.services.store, &service).await
+        done(Available::local(), &self.writer, &self.services.store, &service).await
     }
 }

@@ -14,6 +14,8 @@ mod remote;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use apiwright_controllers::Identity;
+
 use super::Assembly;
 use crate::generated::controllers::{
     apiservice_registration, autoregister, cluster_authentication_info, crd_registration, local_available,
@@ -38,7 +40,12 @@ pub(super) fn add(assembly: &mut Assembly<'_>) -> Result<(), String> {
     {
         assembly.add(&cluster_authentication_info::SPEC, |parts, _| {
             let info = Arc::clone(&parts.authentication_info);
-            Ok(cluster_authentication_info::Reconciler(AuthenticationInfo { config_maps, namespaces, info }))
+            Ok(cluster_authentication_info::Reconciler(AuthenticationInfo {
+                config_maps,
+                namespaces,
+                info,
+                writer: parts.writer(Identity::API_SERVER),
+            }))
         })?;
     }
     let Some(api_services) = parts.stores.get("apiregistration.k8s.io", "v1", "apiservices") else {
@@ -46,7 +53,11 @@ pub(super) fn add(assembly: &mut Assembly<'_>) -> Result<(), String> {
     };
     let queue = assembly.add(&autoregister::SPEC, |parts, informers| {
         let services = informers.cache(&api_services);
-        Ok(autoregister::Reconciler(Autoregister::new(services, Arc::clone(&parts.desired))))
+        Ok(autoregister::Reconciler(Autoregister::new(
+            services,
+            Arc::clone(&parts.desired),
+            parts.writer(Identity::API_SERVER),
+        )))
     })?;
     if let Some(queue) = queue {
         parts.desired.tell(&queue);
@@ -59,8 +70,9 @@ pub(super) fn add(assembly: &mut Assembly<'_>) -> Result<(), String> {
         let registration = Arc::clone(&parts.registration);
         Ok(apiservice_registration::Reconciler(Register { services, registration }))
     })?;
-    assembly.add(&local_available::SPEC, |_, informers| {
-        Ok(local_available::Reconciler(LocalAvailable { services: informers.cache(&api_services) }))
+    assembly.add(&local_available::SPEC, |parts, informers| {
+        let writer = parts.writer(Identity::API_SERVER);
+        Ok(local_available::Reconciler(LocalAvailable { services: informers.cache(&api_services), writer }))
     })?;
     if let (Some(services), Some(slices)) =
         (parts.stores.get("", "v1", "services"), parts.stores.get("discovery.k8s.io", "v1", "endpointslices"))
@@ -72,6 +84,7 @@ pub(super) fn add(assembly: &mut Assembly<'_>) -> Result<(), String> {
                 api_services: informers.cache(&api_services),
                 services: informers.cache(&services),
                 slices,
+                writer: parts.writer(Identity::API_SERVER),
                 routes: Arc::clone(&routes),
                 index: Arc::clone(&index),
                 metrics: Arc::clone(&parts.metrics),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use apiwright_aggregator::{ApiService, Routes};
-use apiwright_controllers::{Cache, Change, Next, Result};
+use apiwright_controllers::{Cache, Change, Next, Result, Writer};
 use apiwright_json::Value;
 use apiwright_meta::labels::LabelSelector;
 use apiwright_meta::object;
@@ -29,6 +29,7 @@ pub(super) struct RemoteAvailable {
     pub(super) api_services: Cache,
     pub(super) services: Cache,
     pub(super) slices: Arc<Store>,
+    pub(super) writer: Writer,
     pub(super) routes: Arc<Routes>,
     pub(super) metrics: Arc<Unavailable>,
     pub(super) index: Arc<Mutex<Index>>,
@@ -61,7 +62,7 @@ impl RemoteAvailable {
         if said.changes(&observed.object) {
             self.metrics.count(object::name(&observed.object), reason);
         }
-        done(said, &self.api_services.store, &observed.object).await
+        done(said, &self.writer, &self.api_services.store, &observed.object).await
     }
 
     /// Whether anybody behind a Service is ready at a port of this name.
@@ -172,7 +173,7 @@ impl Controller for RemoteAvailable {
 
     async fn passed(&self, _key: &str, observed: Observed) -> Result<Next> {
         let said = Available { status: true, reason: "Passed", message: "all checks passed".into() };
-        said.say(&self.api_services.store, &observed.object).await?;
+        said.say(&self.writer, &self.api_services.store, &observed.object).await?;
         Ok(Next::After(Duration::from_secs(RECHECK_SECONDS)))
     }
 

@@ -15,12 +15,11 @@ use crate::generated::controllers::certificatesigningrequest_approving_controlle
     Controller, Facts, Node, Request as State,
 };
 
-const WRITER: Writer = Writer::manager("system:serviceaccount:kube-system:certificate-controller");
-
 /// Approves.
 pub(in crate::controllers) struct Approving {
     pub(in crate::controllers) requests: Arc<Store>,
     pub(in crate::controllers) authorizer: Arc<dyn Authorizer>,
+    pub(in crate::controllers) writer: Writer,
 }
 
 impl Approving {
@@ -45,7 +44,7 @@ impl Approving {
             }
             Ok(())
         };
-        let written = WRITER.update(&self.requests, ("", key), "approval", approve).await;
+        let written = self.writer.update(&self.requests, ("", key), "approval", approve).await;
         look_up::unless(written, Reason::NotFound).map(|()| Next::Done)
     }
 }

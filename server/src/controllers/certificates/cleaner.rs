@@ -21,11 +21,11 @@ use crate::generated::controllers::certificatesigningrequest_cleaner_controller:
 
 const DECIDED_SECONDS: i64 = 3600;
 const PENDING_SECONDS: i64 = 24 * 3600;
-const WRITER: Writer = Writer::manager("system:serviceaccount:kube-system:certificate-controller");
 
 /// Deletes.
 pub(in crate::controllers) struct Cleaner {
     pub(in crate::controllers) requests: Arc<Store>,
+    pub(in crate::controllers) writer: Writer,
 }
 
 impl Controller for Cleaner {
@@ -51,7 +51,7 @@ impl Controller for Cleaner {
     }
 
     async fn delete(&self, key: &str, _left: Option<Duration>) -> Result<Next> {
-        let deleted = WRITER.delete(&self.requests, ("", key), &DeleteOptions::default()).await;
+        let deleted = self.writer.delete(&self.requests, ("", key), &DeleteOptions::default()).await;
         look_up::unless(deleted, Reason::NotFound).map(|()| Next::Done)
     }
 }

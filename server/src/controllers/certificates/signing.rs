@@ -20,12 +20,11 @@ use crate::generated::controllers::certificatesigningrequest_signing_controller:
     Content, Controller, Facts, Request as State, Signer,
 };
 
-const WRITER: Writer = Writer::manager("system:serviceaccount:kube-system:certificate-controller");
-
 /// Signs.
 pub(in crate::controllers) struct Signing {
     pub(in crate::controllers) requests: Arc<Store>,
     pub(in crate::controllers) authority: SigningAuthority,
+    pub(in crate::controllers) writer: Writer,
 }
 
 /// What is to be signed, and why it is not.
@@ -44,7 +43,7 @@ impl Signing {
             }
             Ok(())
         };
-        let written = WRITER.update(&self.requests, ("", name), "status", change).await;
+        let written = self.writer.update(&self.requests, ("", name), "status", change).await;
         look_up::unless(written, Reason::NotFound).map(|()| Next::Done)
     }
 }

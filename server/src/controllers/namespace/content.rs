@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use apiwright_aggregator::{Elsewhere, Held, Registration};
 use apiwright_chain::User;
-use apiwright_controllers::{Next, Resources, Result, Unchecked};
+use apiwright_controllers::{Next, Resources, Result, Writer};
 use apiwright_registry::resource::Scope;
 use apiwright_registry::store::{DeleteOptions, Freshness, Paging, Propagation, Selection};
 use apiwright_registry::{Resource, Store, Verb};
 use apiwright_storage::Entry;
 
-use super::WRITER;
+use super::IDENTITY;
 
 /// How often what others hold is looked at.
 const ELSEWHERE_INTERVAL: Duration = Duration::from_secs(1);
@@ -74,7 +74,12 @@ impl Content {
     ///
     /// # Errors
     /// What was said about resources that could not be deleted; the others are.
-    pub(super) async fn delete(&self, part: Part, outside: &Registration) -> Result<(), Vec<String>> {
+    pub(super) async fn delete(
+        &self,
+        part: Part,
+        outside: &Registration,
+        writer: &Writer,
+    ) -> Result<(), Vec<String>> {
         let mut failures = Vec::new();
         let elsewhere = self.elsewhere(part);
         if !elsewhere.is_empty() {
@@ -82,13 +87,8 @@ impl Content {
         }
         let options =
             DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
-        let selection = Selection { namespace: self.namespace.clone(), ..Selection::default() };
         for (store, _) in self.part(part) {
-            let (write, all) = (WRITER.options(""), Paging::default());
-            let deleted = store
-                .delete_collection(&write, &selection, Freshness::Latest, &all, &options, &Unchecked)
-                .await;
-            if let Err(why) = deleted {
+            if let Err(why) = writer.delete_all(store, &self.namespace, &options).await {
                 failures.push(why.message.clone());
             }
         }
@@ -115,6 +115,5 @@ fn is_content(resource: &Resource) -> bool {
 
 /// Whom aggregated API servers are asked as.
 fn user() -> User {
-    let groups = ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"];
-    User { name: WRITER.user.into(), groups: groups.map(str::to_owned).to_vec(), ..User::default() }
+    User { name: IDENTITY.user.into(), groups: IDENTITY.groups(), ..User::default() }
 }
