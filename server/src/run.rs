@@ -12,6 +12,7 @@ use apiwright_auth::rbac::Escalation;
 use apiwright_auth::{Authorization, NodeAuthorizer, Rbac, follow};
 use apiwright_chain::{Authorizer, Drain, Drainer, drain};
 use apiwright_filters::{Flows, Metrics, Stack};
+use apiwright_meta::Status;
 use apiwright_storage::Storage;
 use apiwright_transport::Listener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -42,6 +43,8 @@ use crate::storage;
 
 /// How long requests may take to end once the drain has begun.
 const DRAIN_SECONDS_MAX: u64 = 60;
+/// How often servers that share a store look after services' addresses and ports, as upstream's.
+const MEND_INTERVAL: Duration = Duration::from_mins(3);
 /// How often certificate files are looked at.
 const RELOAD_INTERVAL: Duration = Duration::from_secs(10);
 
@@ -82,8 +85,8 @@ pub async fn run(config: Config) -> Result<(), String> {
         addresses: config.flags.service_cluster_ip_range.clone(),
         ports: config.flags.service_node_port_range,
     };
-    let services =
-        Arc::new(Services::new(catalogue(), &storage, &ranges).ok_or("there are no services to serve")?);
+    let services = Services::new(catalogue(), &storage, &ranges, is_shared);
+    let services = Arc::new(services.ok_or("there are no services to serve")?);
     let reserve = Arc::clone(&services);
     let page = ControllersPage::default();
     let assembled = chain::assemble(Parts {
@@ -191,13 +194,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     let running = controllers::start(controllers, drain.clone())?;
     page.set(running.clone());
     metrics.include(Arc::new(move |out: &mut String| running.render_metrics(out)));
-    tokio::spawn(async move {
-        for outcome in [services.mark_ready().await, services.repair().await] {
-            if let Err(why) = outcome {
-                warn!(why = why.message, "cannot mend services' addresses");
-            }
-        }
-    });
+    tokio::spawn(mend(services, is_shared, drain.clone()));
     server
         .run_hooks(|name, outcome| match outcome {
             Ok(()) => progress.finish(name),
@@ -402,6 +399,25 @@ async fn next((interrupt, terminate): &mut (Signal, Signal)) {
 }
 
 /// Takes changed certificate files, and renews our own before they expire.
+async fn mend(services: Arc<Services>, is_shared: bool, mut drain: Drain) {
+    let say = |outcome: Result<(), Box<Status>>| {
+        if let Err(why) = outcome {
+            warn!(why = why.message, "cannot mend services' addresses and ports");
+        }
+    };
+    say(services.mark_ready().await);
+    loop {
+        say(services.repair().await);
+        if !is_shared {
+            return;
+        }
+        tokio::select! {
+            () = tokio::time::sleep(MEND_INTERVAL) => {}
+            () = drain.begun() => return,
+        }
+    }
+}
+
 async fn reload(config: Arc<Config>, mut drain: Drain) {
     let mut seen = times(&config);
     let mut interval = tokio::time::interval(RELOAD_INTERVAL);

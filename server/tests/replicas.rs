@@ -202,6 +202,60 @@ async fn no_address_is_given_twice() {
     assert_eq!(again.text_at(&["spec", "clusterIP"]), freed);
 }
 
+const SERVICES: &str = "/api/v1/namespaces/default/services";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn no_node_port_is_given_twice() {
+    if !available() {
+        return;
+    }
+    let member = Member::start();
+    let [one, other] = two(&member, &["--service-node-port-range=30000-30019"]).await;
+    let service = |name: &str, port: &str| {
+        let port = format!(r#"{{"port":80{port}}}"#);
+        format!(r#"{{"metadata":{{"name":"{name}"}},"spec":{{"type":"NodePort","ports":[{port}]}}}}"#)
+    };
+    let port_of = |service: &Value| {
+        let ports = service.at(&["spec", "ports"]).and_then(Value::as_array).expect("ports");
+        ports[0].get("nodePort").and_then(Value::as_i64).expect("a node port")
+    };
+    // Two for each port there is.
+    let tasks: Vec<_> = (0..40)
+        .map(|number| {
+            let client = [&one, &other][number % 2].api.clone();
+            let service = service(&format!("s{number}"), "");
+            tokio::spawn(async move { client.post(SERVICES, &service).await })
+        })
+        .collect();
+    let (mut ports, mut refused) = (BTreeMap::new(), 0);
+    for task in tasks {
+        let answer = task.await.expect("an answer");
+        if answer.code == 201 {
+            let service = answer.ok();
+            let (name, port) = (object::name(&service).to_owned(), port_of(&service));
+            assert!(ports.insert(port, name).is_none(), "{port} was given twice");
+        } else {
+            let why = answer.text();
+            assert!(why.contains("failed to allocate a nodePort: range is full"), "{} {why}", answer.code);
+            refused += 1;
+        }
+    }
+    assert_eq!((ports.len(), refused), (20, 20));
+    // What one has, the other refuses; what one gives back, the other can give.
+    let (freed, holder) = ports.pop_first().expect("a port");
+    let named = service("again", &format!(r#","nodePort":{freed}"#));
+    let answer = other.api.post(SERVICES, &named).await;
+    assert!(answer.code == 422 && answer.text().contains("provided port is already allocated"));
+    one.api.delete(&format!("{SERVICES}/{holder}")).await.ok();
+    assert_eq!(port_of(&other.api.post(SERVICES, &named).await.ok()), freed);
+    // A service that becomes internal gives its port up.
+    let (freed, holder) = ports.pop_first().expect("a port");
+    let path = format!("{SERVICES}/{holder}");
+    one.api.patch(&path, r#"{"spec":{"type":"ClusterIP","ports":[{"port":80}]}}"#).await.ok();
+    let named = service("third", &format!(r#","nodePort":{freed}"#));
+    assert_eq!(port_of(&other.api.post(SERVICES, &named).await.ok()), freed);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_definition_is_served_by_all() {
     if !available() {

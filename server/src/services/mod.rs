@@ -3,9 +3,10 @@
 //! Position: behind the store of Services, as its [`Reserve`]. A service is completed (the fields
 //! that belong together, the families), then addresses and ports are taken and written into it.
 //! Invariant: no two services have an address or a node port in common; of this, addresses are
-//! sure by their `IPAddress` objects and ports by this process.
+//! sure by their `IPAddress` objects and ports by this process or, where servers share a store, by the book.
 
 mod addresses;
+mod book;
 mod carry;
 mod families;
 mod held;
@@ -31,6 +32,7 @@ use futures::future::BoxFuture;
 use tokio::sync::OnceCell;
 
 use addresses::{Addresses, Owner, Refusal};
+use book::Book;
 use families::Families;
 use held::Taken;
 use ports::{Operation, Ports};
@@ -55,13 +57,19 @@ pub struct Services {
     addresses: Addresses,
     families: Families,
     range: PortRange,
+    book: Option<Arc<Book>>,
     ports: OnceCell<Arc<Ports>>,
 }
 
 impl Services {
-    /// Services over the kinds of a catalogue, whether these are served or not. `None` where the
-    /// catalogue lacks one.
-    pub fn new(catalogue: &Catalogue, storage: &Arc<dyn Storage>, ranges: &Ranges) -> Option<Self> {
+    /// Services over the kinds of a catalogue, whether these are served or not; other servers may share the
+    /// storage. `None` where the catalogue lacks one.
+    pub fn new(
+        catalogue: &Catalogue,
+        storage: &Arc<dyn Storage>,
+        ranges: &Ranges,
+        is_shared: bool,
+    ) -> Option<Self> {
         let store = |group: &str, plural: &str| {
             let resource = Arc::new(catalogue.resource(group, "v1", plural)?.clone());
             Some(Arc::new(Store::new(resource, Arc::clone(storage))))
@@ -75,17 +83,44 @@ impl Services {
             addresses: Addresses { records, ranges: cidrs },
             families: Families(families.collect()),
             range: ranges.ports,
+            book: is_shared.then(|| Arc::new(Book::new(Arc::clone(storage), ranges.ports))),
             ports: OnceCell::new(),
         })
     }
 
-    /// The ports, as the stored services have them when they are first asked for.
+    /// The ports, as the stored services have them when they are first asked for. Where servers share them, the book
+    /// knows them then, and these here count for nothing.
     async fn ports(&self) -> Result<Arc<Ports>> {
         let taken = || async {
             let taken = repair::node_ports(&self.store).await?;
+            if let Some(book) = &self.book {
+                book.note(&taken).await?;
+            }
             Ok::<_, Box<Status>>(Arc::new(Ports::new(self.range, taken)))
         };
         self.ports.get_or_try_init(taken).await.cloned()
+    }
+
+    /// Takes and gives up ports; again, where another server took one of them meanwhile.
+    async fn assign(
+        &self,
+        service: &mut Value,
+        taken: &mut Taken,
+        work: impl Fn(&mut Value, &mut Operation) -> Result<()>,
+    ) -> Result<()> {
+        let spec = Spec::of(service);
+        let takes = spec.has_node_ports() || spec.needs_health_check();
+        let Some(book) = self.book.as_ref() else { return work(service, &mut taken.ports) };
+        loop {
+            let others = if takes { book.read().await? } else { Vec::new() };
+            let mut filled = service.clone();
+            taken.ports = Operation::new(Arc::new(Ports::new(self.range, others)), taken.dry_run);
+            work(&mut filled, &mut taken.ports)?;
+            if taken.note(book).await? {
+                *service = filled;
+                return Ok(());
+            }
+        }
     }
 
     async fn take(&self, dry_run: bool) -> Result<Taken> {
@@ -97,7 +132,7 @@ impl Services {
         carry::pair_addresses(service);
         self.families.settle(service, None)?;
         self.take_addresses(service, taken).await?;
-        node_ports::create(service, &mut taken.ports)
+        self.assign(service, taken, node_ports::create).await
     }
 
     async fn fill_update(&self, service: &mut Value, old: &Value, taken: &mut Taken) -> Result<()> {
@@ -105,7 +140,7 @@ impl Services {
         carry::follow_address(service, old);
         self.families.settle(service, Some(old))?;
         self.change_addresses(service, old, taken).await?;
-        node_ports::update(service, old, &mut taken.ports)
+        self.assign(service, taken, |service, operation| node_ports::update(service, old, operation)).await
     }
 
     /// Takes an address of each family that has none yet, and those that are named.
@@ -210,7 +245,7 @@ impl Reserve for Services {
     /// the addresses of the one before.
     fn release(&self, service: Value) -> BoxFuture<'static, ()> {
         let (addresses, endpoints) = (self.addresses.clone(), Arc::clone(&self.endpoints));
-        let ports = self.ports.get().cloned();
+        let (ports, book) = (self.ports.get().cloned(), self.book.clone());
         Box::pin(async move {
             let (namespace, name) = (object::namespace(&service), object::name(&service));
             let write = WriteOptions { user: "system:apiserver".into(), ..WriteOptions::default() };
@@ -219,10 +254,11 @@ impl Reserve for Services {
             for address in Spec::of(&service).addresses() {
                 addresses.give_back(address).await;
             }
-            if let Some(ports) = ports {
-                for port in node_ports::of(&service) {
-                    ports.release(port);
-                }
+            let held = node_ports::of(&service);
+            match (book, ports) {
+                (Some(book), _) if !held.is_empty() => book.release(&held).await,
+                (None, Some(ports)) => held.into_iter().for_each(|port| ports.release(port)),
+                _ => {}
             }
         })
     }

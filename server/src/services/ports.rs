@@ -2,7 +2,8 @@
 //!
 //! Invariant: a port that an operation took is its service's or goes back when the operation is
 //! dropped; a port that an operation gives up goes back only once the write happened.
-//! Absence: storage. What is taken is found in the stored services at the start.
+//! Absence: storage. What is taken is found in the stored services at the start, or in the [book](super::book)
+//! that servers share.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -136,6 +137,16 @@ impl Operation {
         };
         self.taken.push(port);
         Ok(port)
+    }
+
+    /// What it took.
+    pub(super) fn taken(&self) -> &[i64] {
+        &self.taken
+    }
+
+    /// What goes back once the write has happened.
+    pub(super) fn given_up(&self) -> &[i64] {
+        &self.given_up
     }
 
     /// Gives a port up, once the write has happened.

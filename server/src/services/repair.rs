@@ -39,12 +39,18 @@ pub(super) async fn node_ports(services: &Store) -> Result<Vec<i64>> {
 }
 
 impl Services {
-    /// Makes the `IPAddresses` that are missing and deletes those that are left over.
+    /// Makes the `IPAddresses` that are missing and deletes those that are left over; so with the node ports that
+    /// servers share.
     ///
     /// # Errors
     /// Where storage fails.
     pub async fn repair(&self) -> Result<()> {
         self.ports().await?;
+        if let Some(book) = &self.book {
+            let held = node_ports(&self.store).await?;
+            book.note(&held).await?;
+            book.drop_lost(&held).await?;
+        }
         for entry in all(&self.store).await? {
             let service = self.store.decode(&entry)?;
             for address in Spec::of(&service).addresses() {

@@ -134,6 +134,8 @@ impl Client {
             .with_no_client_auth();
         config.alpn_protocols = vec![b"h2".to_vec()];
         let stream = TcpStream::connect(("127.0.0.1", port)).await.expect("a connection");
+        // Otherwise the end of a body waits for the other side's delayed acknowledgement.
+        stream.set_nodelay(true).expect("an open connection");
         let name = ServerName::try_from("127.0.0.1").expect("a name");
         let stream = tokio_rustls::TlsConnector::from(Arc::new(config))
             .connect(name, stream)

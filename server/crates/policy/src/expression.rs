@@ -46,7 +46,7 @@ impl Expected {
 }
 
 /// A type as Go's `String` of it shows.
-fn shown(ty: &Type) -> String {
+pub fn shown(ty: &Type) -> String {
     match ty {
         Type::List(item) => format!("list({})", shown(item)),
         Type::Map(pair) => format!("map({}, {})", shown(&pair.0), shown(&pair.1)),

@@ -22,7 +22,7 @@ mod validating;
 pub mod vocabulary;
 
 pub use conditions::{Conditions, Unmet};
-pub use expression::{Expected, compile, fault};
+pub use expression::{Expected, compile, fault, shown};
 pub use params::Kinds;
 pub use plugins::AdmissionPolicies;
 pub use request::Asked;

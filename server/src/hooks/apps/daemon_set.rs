@@ -25,6 +25,14 @@ impl Hooks for DaemonSet {
         );
     }
 
+    fn prepare_create(&self, _context: WriteContext<'_>, object: &mut Value) {
+        pod_spec::drop_disabled(object, None, &["spec", "template", "spec"]);
+    }
+
+    fn prepare_update(&self, _context: WriteContext<'_>, object: &mut Value, old: &Value) {
+        pod_spec::drop_disabled(object, Some(old), &["spec", "template", "spec"]);
+    }
+
     fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
         faults(object, errors);
     }

@@ -11,7 +11,7 @@ use super::workload::{self, spec};
 use crate::generated::catalogue;
 use crate::hooks::shared::amounts;
 use crate::hooks::shared::faults::Faults;
-use crate::hooks::shared::pod_spec::{Template, warnings};
+use crate::hooks::shared::pod_spec::{self, Template, warnings};
 
 /// The hooks of Deployments.
 #[derive(Debug)]
@@ -28,7 +28,12 @@ impl Hooks for Deployment {
         );
     }
 
+    fn prepare_create(&self, _context: WriteContext<'_>, object: &mut Value) {
+        pod_spec::drop_disabled(object, None, &["spec", "template", "spec"]);
+    }
+
     fn prepare_update(&self, context: WriteContext<'_>, object: &mut Value, old: &Value) {
+        pod_spec::drop_disabled(object, Some(old), &["spec", "template", "spec"]);
         if context.subresource != "status" && annotations(object) != annotations(old) {
             // They are copied to ReplicaSets, so they count like the spec.
             object::set_generation(object, object::generation(old) + 1);

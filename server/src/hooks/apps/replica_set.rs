@@ -7,7 +7,7 @@ use apiwright_registry::hooks::WriteContext;
 
 use super::workload::{self, spec};
 use crate::hooks::shared::faults::Faults;
-use crate::hooks::shared::pod_spec::{Template, warnings};
+use crate::hooks::shared::pod_spec::{self, Template, warnings};
 
 /// The hooks of `ReplicaSets`.
 #[derive(Debug)]
@@ -16,6 +16,14 @@ pub struct ReplicaSet;
 impl Hooks for ReplicaSet {
     fn default(&self, object: &mut Value) {
         workload::set_defaults(object);
+    }
+
+    fn prepare_create(&self, _context: WriteContext<'_>, object: &mut Value) {
+        pod_spec::drop_disabled(object, None, &["spec", "template", "spec"]);
+    }
+
+    fn prepare_update(&self, _context: WriteContext<'_>, object: &mut Value, old: &Value) {
+        pod_spec::drop_disabled(object, Some(old), &["spec", "template", "spec"]);
     }
 
     fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {

@@ -12,7 +12,7 @@ use crate::generated::catalogue;
 use crate::hooks::core::{claim_spec_faults, claim_warnings};
 use crate::hooks::shared::cells;
 use crate::hooks::shared::faults::Faults;
-use crate::hooks::shared::pod_spec::{Template, warnings};
+use crate::hooks::shared::pod_spec::{self, Template, warnings};
 
 /// What may change.
 const MUTABLE: [&str; 7] = [
@@ -41,6 +41,14 @@ impl Hooks for StatefulSet {
             claim.entry("kind", || "PersistentVolumeClaim".into());
             claim.object("status").entry("phase", || "Pending".into());
         }
+    }
+
+    fn prepare_create(&self, _context: WriteContext<'_>, object: &mut Value) {
+        drop_disabled(object, None);
+    }
+
+    fn prepare_update(&self, _context: WriteContext<'_>, object: &mut Value, old: &Value) {
+        drop_disabled(object, Some(old));
     }
 
     fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
@@ -88,6 +96,24 @@ impl Hooks for StatefulSet {
 
     fn cell(&self, column: &str, object: &Value) -> Value {
         workload::cell(column, object)
+    }
+}
+
+/// Drops what belongs to features that upstream leaves off by default, unless the old object has it.
+fn drop_disabled(object: &mut Value, old: Option<&Value>) {
+    let rolling = ["spec", "updateStrategy", "rollingUpdate"];
+    let was_used = old.and_then(|old| old.at(&rolling)?.get("maxUnavailable")).is_some();
+    if let Some(rolling) = object.at_mut(&rolling).and_then(Value::as_object_mut).filter(|_| !was_used) {
+        rolling.remove("maxUnavailable");
+    }
+    pod_spec::drop_disabled(object, old, &["spec", "template", "spec"]);
+    let claims = object.at_mut(&["spec", "volumeClaimTemplates"]).and_then(Value::as_array_mut);
+    for (at, claim) in claims.into_iter().flatten().enumerate() {
+        let old =
+            old.and_then(|old| cells::items(old, &["spec", "volumeClaimTemplates"]).get(at)?.get("spec"));
+        if let Some(spec) = claim.at_mut(&["spec"]) {
+            pod_spec::drop_far_source(spec, old);
+        }
     }
 }
 

@@ -27,6 +27,14 @@ impl Hooks for CronJob {
         }
     }
 
+    fn prepare_create(&self, _context: WriteContext<'_>, object: &mut Value) {
+        pod_spec::drop_disabled(object, None, &["spec", "jobTemplate", "spec", "template", "spec"]);
+    }
+
+    fn prepare_update(&self, _context: WriteContext<'_>, object: &mut Value, old: &Value) {
+        pod_spec::drop_disabled(object, Some(old), &["spec", "jobTemplate", "spec", "template", "spec"]);
+    }
+
     fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
         faults(object, None, errors);
         let name = object::name(object);

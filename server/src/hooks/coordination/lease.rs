@@ -12,6 +12,14 @@ use crate::hooks::shared::faults::Faults;
 pub struct Lease;
 
 impl Hooks for Lease {
+    fn prepare_create(&self, _context: WriteContext<'_>, object: &mut Value) {
+        drop_disabled(object, None);
+    }
+
+    fn prepare_update(&self, _context: WriteContext<'_>, object: &mut Value, old: &Value) {
+        drop_disabled(object, Some(old));
+    }
+
     fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
         faults(object, errors);
     }
@@ -24,6 +32,16 @@ impl Hooks for Lease {
         errors: &mut ErrorList,
     ) {
         faults(object, errors);
+    }
+}
+
+/// Coordinated election is off by default upstream: what belongs to it is dropped, unless the old lease has it.
+fn drop_disabled(lease: &mut Value, old: Option<&Value>) {
+    let Some(spec) = lease.at_mut(&["spec"]).and_then(Value::as_object_mut) else { return };
+    for member in ["strategy", "preferredHolder"] {
+        if old.is_none_or(|old| old.at(&["spec", member]).is_none()) {
+            spec.remove(member);
+        }
     }
 }
 

@@ -20,6 +20,14 @@ impl Hooks for PodTemplate {
         }
     }
 
+    fn prepare_create(&self, _context: WriteContext<'_>, object: &mut Value) {
+        pod_spec::drop_disabled(object, None, &["template", "spec"]);
+    }
+
+    fn prepare_update(&self, _context: WriteContext<'_>, object: &mut Value, old: &Value) {
+        pod_spec::drop_disabled(object, Some(old), &["template", "spec"]);
+    }
+
     fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
         faults(object, errors);
     }

@@ -5,7 +5,8 @@ use apiwright_meta::ErrorList;
 use apiwright_registry::Hooks;
 use apiwright_registry::hooks::WriteContext;
 
-use super::{conditions, rules};
+use super::{conditions, mandatory, rules};
+use crate::generated::types::flowcontrol_apiserver_v1::FLOW_SCHEMA;
 use crate::hooks::shared::cells;
 
 /// The hooks of FlowSchemas.
@@ -15,6 +16,7 @@ pub struct FlowSchema;
 impl Hooks for FlowSchema {
     fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
         rules::schema(object, errors);
+        mandatory::faults("flowschemas", &FLOW_SCHEMA, object, errors);
         conditions::faults(object, errors);
     }
 

@@ -3,6 +3,7 @@
 mod conditions;
 mod flow_schema;
 mod levels;
+mod mandatory;
 mod priority_level_configuration;
 mod rules;
 

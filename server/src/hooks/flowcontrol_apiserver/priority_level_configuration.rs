@@ -5,7 +5,8 @@ use apiwright_meta::ErrorList;
 use apiwright_registry::Hooks;
 use apiwright_registry::hooks::WriteContext;
 
-use super::{conditions, levels};
+use super::{conditions, levels, mandatory};
+use crate::generated::types::flowcontrol_apiserver_v1::PRIORITY_LEVEL_CONFIGURATION;
 use crate::hooks::shared::cells::NONE;
 
 /// The hooks of PriorityLevelConfigurations.
@@ -15,6 +16,7 @@ pub struct PriorityLevelConfiguration;
 impl Hooks for PriorityLevelConfiguration {
     fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
         levels::level(object, errors);
+        mandatory::faults("prioritylevelconfigurations", &PRIORITY_LEVEL_CONFIGURATION, object, errors);
         conditions::faults(object, errors);
     }
 

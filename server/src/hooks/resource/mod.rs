@@ -6,6 +6,7 @@ mod configuration;
 mod defaults;
 mod device;
 mod device_class;
+mod expressions;
 mod lists;
 mod names;
 mod request_policy;

@@ -4,12 +4,10 @@ use apiwright_json::Value;
 use apiwright_meta::field::quoted;
 use apiwright_meta::{ErrorList, Path, names as labels};
 
-use super::{configuration, lists, names, tolerations};
+use super::{configuration, expressions, lists, names, tolerations};
 use crate::hooks::shared::cells;
 use crate::hooks::shared::faults::Faults;
 
-/// How long an expression is at most.
-const EXPRESSION_BYTES_MAX: usize = 10 * 1024;
 const NO_REQUEST: &str =
     "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
 const ONE_ATTRIBUTE: &str =
@@ -37,10 +35,7 @@ pub(super) fn selector_faults(holder: &Value, stored: bool, path: &Path, out: &m
         out.drop_below(&at);
         match selector.get("cel") {
             None => out.required(at, ""),
-            Some(cel) if !stored && cel.text_at(&["expression"]).len() > EXPRESSION_BYTES_MAX => {
-                out.too_long(at.child("expression"), EXPRESSION_BYTES_MAX);
-            }
-            Some(_) => {}
+            Some(cel) => expressions::faults(cel, stored, &at, out),
         }
     });
 }

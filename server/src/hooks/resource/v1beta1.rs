@@ -140,7 +140,8 @@ mod tests {
 
     #[test]
     fn there_and_back() {
-        let table: [(fn(&mut Object), fn(&mut Object), &str, &str); 4] = [
+        type Change = fn(&mut Object);
+        let table: [(Change, Change, &str, &str); 4] = [
             (
                 exactly,
                 as_it_is,

@@ -58,6 +58,7 @@ impl Hooks for Job {
         if !manual {
             select_by_uid(job);
         }
+        pod_spec::drop_disabled(job, None, &["spec", "template", "spec"]);
         // A job without labels of its own has those of its pods, with what was added to them.
         let labels = job.at(&["spec", "template", "metadata", "labels"]).cloned();
         if let Some(labels) = labels
@@ -65,6 +66,10 @@ impl Hooks for Job {
         {
             object::set(job, "labels", labels);
         }
+    }
+
+    fn prepare_update(&self, _context: WriteContext<'_>, job: &mut Value, old: &Value) {
+        pod_spec::drop_disabled(job, Some(old), &["spec", "template", "spec"]);
     }
 
     fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {

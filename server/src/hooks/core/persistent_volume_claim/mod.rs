@@ -11,6 +11,7 @@ use apiwright_registry::hooks::WriteContext;
 
 use super::persistent_volume::{OLD_CLASS, access_modes, storage_class};
 use crate::hooks::shared::cells;
+use crate::hooks::shared::pod_spec::drop_far_source;
 
 pub use validate::spec_faults;
 
@@ -23,6 +24,9 @@ impl Hooks for PersistentVolumeClaim {
         if let Some(object) = object.as_object_mut() {
             object.object("status").insert("phase", "Pending");
         }
+        if let Some(spec) = object.at_mut(&["spec"]) {
+            drop_far_source(spec, None);
+        }
         drop_odd_source(object);
         pair_sources(object);
     }
@@ -31,6 +35,9 @@ impl Hooks for PersistentVolumeClaim {
         if context.subresource.is_empty() {
             let had_source =
                 ["dataSource", "dataSourceRef"].iter().any(|one| old.at(&["spec", one]).is_some());
+            if let Some(spec) = object.at_mut(&["spec"]) {
+                drop_far_source(spec, old.get("spec"));
+            }
             if !had_source {
                 drop_odd_source(object);
             }

@@ -55,6 +55,7 @@ impl Hooks for Pod {
     fn prepare_create(&self, context: WriteContext<'_>, object: &mut Value) {
         let class = qos_class(object);
         at_least_a_second(object);
+        pod_spec::drop_disabled(object, None, &["spec"]);
         if let Some(object) = object.as_object_mut() {
             let status = object.object("status");
             *status = Object::new();
@@ -68,7 +69,10 @@ impl Hooks for Pod {
 
     fn prepare_update(&self, context: WriteContext<'_>, object: &mut Value, old: &Value) {
         match context.subresource {
-            "" => at_least_a_second(object),
+            "" => {
+                at_least_a_second(object);
+                pod_spec::drop_disabled(object, Some(old), &["spec"]);
+            }
             "ephemeralcontainers" => update::keep_all_but_ephemeral_containers(object, old),
             "resize" => resize::keep_all_but_resources(object, old),
             "status" => status::keep_what_status_may_not_change(object, old),

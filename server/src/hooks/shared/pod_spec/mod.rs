@@ -5,6 +5,7 @@ mod claims;
 mod containers;
 mod defaults;
 mod devices;
+mod disabled;
 mod downward;
 mod env;
 mod network;
@@ -25,6 +26,7 @@ use apiwright_json::Value;
 use super::cells;
 
 pub use defaults::{list_mut, set_defaults};
+pub use disabled::{drop_disabled, drop_far_source};
 pub use requirements::{limits, request_above_limit};
 pub use scheduling::tolerations;
 pub use template::{Template, restart_always};

@@ -1,7 +1,13 @@
 //! The examples of the specs: what is said to be valid is taken, what is said to be wrong is refused in
-//! those words. Each resource is a test, which codegen writes; all ask one server of everything that the
-//! specs have, in this process, over TLS.
+//! those words, and of whatever comes near an example, nothing is too much. Each resource is a test, which
+//! codegen writes; all ask one server of everything that the specs have, in this process, over TLS.
 
+#![allow(unreachable_pub)] // a test
+
+#[path = "../protobuf/maker.rs"]
+mod maker;
+mod mutate;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::path::Path;
@@ -16,6 +22,7 @@ use apiwright_json::{Object, Value, decode, to_string};
 use apiwright_registry::Verb;
 use http::Method;
 
+use maker::Maker;
 use support::api::{Answer, Api};
 use support::free_port;
 use support::process::Client;
@@ -71,6 +78,7 @@ fn check(example: &Example) {
         for rejected in example.rejected {
             trial.rejected(rejected).await;
         }
+        trial.mutated().await;
         if example.stored {
             trial.removed().await;
         }
@@ -139,6 +147,34 @@ impl Trial<'_> {
         if message != rejected.message {
             let (change, wanted) = (rejected.change, rejected.message);
             self.faults.push(format!("{change}:\n  said   {}: {message}\n  wanted {wanted}", answer.code));
+        }
+    }
+
+    /// Whatever is sent, something sensible is answered. `EXAMPLES_MUTATED` has more of it sent.
+    async fn mutated(&mut self) {
+        let rounds =
+            std::env::var("EXAMPLES_MUTATED").ok().and_then(|count| count.parse().ok()).unwrap_or(20);
+        let (resource, minimal) = (self.resource(), object(self.example.minimal));
+        let seed =
+            self.path().bytes().fold(14_695_981_039, |seed, byte| seed * 31 % 1_000_003 + u64::from(byte));
+        let mut maker = Maker { seed, numbered: false };
+        let client = self.api.0.with(&[
+            ("authorization", "Bearer admintoken"),
+            ("content-type", "application/json"),
+            ("accept", "application/json;as=Table;v=v1;g=meta.k8s.io, application/json"),
+        ]);
+        let api = Api(client);
+        for _ in 0..rounds {
+            let body = to_string(&mutate::mutate(&mut maker, &minimal, &resource.schema));
+            let created = api.post(&format!("{}?dryRun=All", self.path()), &body).await;
+            let mut answers = vec![created];
+            if resource.verbs.contains(&Verb::Update) {
+                let path = format!("{}?dryRun=All", self.named());
+                answers.push(api.call(Method::PUT, &path, &body).await);
+            }
+            for answer in answers.into_iter().filter(|answer| answer.text().contains("panic")) {
+                self.faults.push(format!("{body}\n  gives {}", answer.text()));
+            }
         }
     }
 
