@@ -287,6 +287,19 @@ pub struct Resource {
     pub columns: Vec<Column>,
     /// What a server takes and refuses.
     pub examples: Option<Examples>,
+    /// How the list of its objects is described.
+    pub list: ListDocs,
+}
+
+/// `list:`.
+#[derive(Debug, Default)]
+pub struct ListDocs {
+    /// The list itself.
+    pub doc: Option<String>,
+    /// Its metadata.
+    pub metadata: Option<String>,
+    /// Its objects.
+    pub items: Option<String>,
 }
 
 /// `storage:`.

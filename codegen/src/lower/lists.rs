@@ -1,4 +1,4 @@
-//! The lists that come with resources: nobody writes them, they all look alike.
+//! The lists that come with resources: they all look alike, so specs say no more than how they are described.
 
 use crate::check::index::Home;
 use crate::ir::{Field, ListKind, Node, Shape, Struct};
@@ -24,10 +24,14 @@ impl<'a> Context<'a> {
         let items =
             Shape::List { item: Box::new(plain(self.reference(home, &item))), kind: ListKind::Atomic };
         let described = |field| self.descriptions.of_field(DESCRIBED_KIND, field).to_owned();
+        let docs = &resource.list;
+        let said = |doc: &Option<String>, usual: String| doc.clone().unwrap_or(usual);
+        let metadata = said(&docs.metadata, described("metadata"));
+        let items_doc = said(&docs.items, format!("Items is the list of {kind} objects."));
         Some(Struct {
             ident: names::constant(&name),
             definition: definition(home, &name),
-            doc: format!("{name} is a list of {kind} objects."),
+            doc: said(&docs.doc, format!("{name} is a list of {kind} objects.")),
             kind: Some(kind_name(home, &name)),
             columns: Vec::new(),
             atomic: false,
@@ -36,12 +40,8 @@ impl<'a> Context<'a> {
             fields: vec![
                 field("kind", described("kind"), text(), None),
                 field("apiVersion", described("apiVersion"), text(), None),
-                field("metadata", described("metadata"), plain(self.reference(home, &meta)), Some(1)),
-                Field {
-                    required: true,
-                    keep: true,
-                    ..field("items", format!("Items is the list of {kind} objects."), plain(items), Some(2))
-                },
+                field("metadata", metadata, plain(self.reference(home, &meta)), Some(1)),
+                Field { required: true, keep: true, ..field("items", items_doc, plain(items), Some(2)) },
             ],
         })
     }

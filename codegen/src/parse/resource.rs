@@ -5,8 +5,8 @@ use crate::parse::words::{Words, text};
 use crate::parse::yaml::{Node, Tree};
 use crate::parse::{examples, names};
 use crate::spec::{
-    Cell, Column, ColumnDoc, Does, FieldName, Names, Resource, Selectable, Storage, Strategy, Subresource,
-    TypeName,
+    Cell, Column, ColumnDoc, Does, FieldName, ListDocs, Names, Resource, Selectable, Storage, Strategy,
+    Subresource, TypeName,
 };
 
 /// What may be done with a resource that does not say it.
@@ -41,6 +41,7 @@ pub(super) fn read(plural: &str, tree: Node, problems: &mut Diagnostics) -> Opti
             nodes.into_iter().filter_map(|node| column(node, words.problems())).collect()
         },
         examples: examples::read(&mut words),
+        list: list(&mut words),
         plural: Spanned::new(plural.into(), file),
         kind,
     };
@@ -53,6 +54,15 @@ fn verbs(words: &mut Words<'_>, usual: &[&str]) -> Vec<Spanned<String>> {
     words
         .texts("verbs")
         .unwrap_or_else(|| usual.iter().map(|verb| Spanned::new((*verb).into(), at.clone())).collect())
+}
+
+fn list(words: &mut Words<'_>) -> ListDocs {
+    let Some(node) = words.take("list") else { return ListDocs::default() };
+    let Some(mut words) = Words::of(node, words.problems()) else { return ListDocs::default() };
+    let mut text = |name| words.text(name).map(|text| text.value);
+    let docs = ListDocs { doc: text("doc"), metadata: text("metadata"), items: text("items") };
+    words.finish();
+    docs
 }
 
 fn storage(words: &mut Words<'_>) -> Option<Storage> {

@@ -218,31 +218,50 @@ fn discovery(
 
 fn code_version(schemas: &mut Schemas, types: &Types) -> Object {
     const INFO: &str = "io.k8s.apimachinery.pkg.version.Info";
-    let required = [
-        "major",
-        "minor",
-        "gitVersion",
-        "gitCommit",
-        "gitTreeState",
-        "buildDate",
-        "goVersion",
-        "compiler",
-        "platform",
+    // Name, whether it is always there, and what it means.
+    let fields = [
+        ("major", true, "Major is the major version of the binary version"),
+        ("minor", true, "Minor is the minor version of the binary version"),
+        ("emulationMajor", false, "EmulationMajor is the major version of the emulation version"),
+        ("emulationMinor", false, "EmulationMinor is the minor version of the emulation version"),
+        (
+            "minCompatibilityMajor",
+            false,
+            "MinCompatibilityMajor is the major version of the minimum compatibility version",
+        ),
+        (
+            "minCompatibilityMinor",
+            false,
+            "MinCompatibilityMinor is the minor version of the minimum compatibility version",
+        ),
+        ("gitVersion", true, ""),
+        ("gitCommit", true, ""),
+        ("gitTreeState", true, ""),
+        ("buildDate", true, ""),
+        ("goVersion", true, ""),
+        ("compiler", true, ""),
+        ("platform", true, ""),
     ];
-    let optional = ["emulationMajor", "emulationMinor", "minCompatibilityMajor", "minCompatibilityMinor"];
-    let text = plain("string", None);
-    let always = Object::from_iter([("default", Value::from("")), ("type", Value::from("string"))]);
-    let properties: Object = required
-        .iter()
-        .map(|name| (*name, Value::from(always.clone())))
-        .chain(optional.iter().map(|name| (*name, text.clone())))
-        .collect();
+    let property = |(name, always, doc): (&'static str, bool, &str)| {
+        let mut schema = Object::new();
+        if !doc.is_empty() {
+            schema.push("description", doc);
+        }
+        if always {
+            schema.push("default", "");
+        }
+        schema.push("type", "string");
+        (name, Value::from(schema))
+    };
+    let properties: Object = fields.into_iter().map(property).collect();
+    let required: Vec<Value> =
+        fields.iter().filter(|(_, always, _)| *always).map(|(name, ..)| Value::from(*name)).collect();
     let mut info = Object::new();
     if let Some(ty) = types(INFO) {
         info.push("description", &*ty.doc);
     }
     info.push("type", "object");
-    info.push("required", required.map(Value::from).to_vec());
+    info.push("required", required);
     info.push("properties", properties);
     schemas.put(INFO, info.into());
     get(
