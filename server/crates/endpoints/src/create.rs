@@ -24,7 +24,7 @@ use crate::{act, encode};
 /// Makes an object.
 pub(crate) async fn create(call: &Call, body: RequestBody, target: Target<'_>) -> Result<Response> {
     let negotiate_output =
-        if target.action().is_some() { negotiate::plain_output } else { negotiate::output };
+        if target.action().is_some() { negotiate::tableless_output } else { negotiate::output };
     let output = negotiate_output(&call.head, target.server.flavour)?;
     let media = negotiate::input(&call.head)?;
     let bytes = body::read(body, target.server.shared.body_bytes_max).await?;

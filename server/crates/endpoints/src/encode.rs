@@ -21,8 +21,9 @@ use apiwright_storage::Entry;
 use bytes::{Buf, Bytes};
 
 use crate::call::Call;
-use crate::negotiate::{ConvertTo, Output};
-use crate::server::Target;
+use crate::decode::go_package;
+use crate::negotiate::{ConvertTo, Output, no_list};
+use crate::server::{Flavour, Target};
 
 pub(crate) use writer::Writer;
 
@@ -66,6 +67,14 @@ pub(crate) fn value(
     code: u16,
     value: &Value,
 ) -> Result<Response> {
+    if output.convert.is_some_and(|convert| convert.to == ConvertTo::PartialObjectMetadataList) {
+        let kind = apiwright_meta::object::gvk(value);
+        let package = match target.server.flavour {
+            Flavour::BuiltIn => go_package(&kind.group),
+            Flavour::Custom => &*kind.version,
+        };
+        return Err(no_list(&format!("*{package}.{}", kind.kind)));
+    }
     if let Some(trail) = wanting(call, output) {
         trail.response_object(|| json_line(value).into());
     }

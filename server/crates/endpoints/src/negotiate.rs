@@ -86,8 +86,9 @@ pub(crate) fn output(head: &Parts, flavour: Flavour) -> Result<Output> {
 ///
 /// # Errors
 /// 406 where no alternative of the Accept header can be served.
-pub(crate) fn plain_output(head: &Parts, flavour: Flavour) -> Result<Output> {
-    output_where(head, flavour, |output| output.convert.is_none())
+pub(crate) fn tableless_output(head: &Parts, flavour: Flavour) -> Result<Output> {
+    let is_table = |convert: Convert| convert.to == ConvertTo::Table;
+    output_where(head, flavour, |output| !output.convert.is_some_and(is_table))
 }
 
 fn output_where(head: &Parts, flavour: Flavour, fits: impl Fn(&Output) -> bool) -> Result<Output> {
@@ -182,6 +183,13 @@ pub(crate) fn check_route(head: &Parts, streams: bool) -> Result<()> {
 /// 406 in the handler's words for a conversion that an object does not know.
 pub(crate) fn cannot_convert(message: String) -> Box<Status> {
     Status::failure(406, Reason::NotAcceptable, message)
+}
+
+/// The refusal to show one object, of this Go type, as the metadata of many.
+pub(crate) fn no_list(go_type: &str) -> Box<Status> {
+    cannot_convert(format!(
+        "you requested PartialObjectMetadataList, but the requested object is not a list ({go_type})"
+    ))
 }
 
 /// One alternative's parameters, where they ask for what can be served.

@@ -246,14 +246,14 @@ async fn tables_and_metadata_are_made() {
         plain(&answer),
         r#"{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{},"items":[{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"a","namespace":"ns","generation":1}}]}"#
     );
-    let (code, answer) = read(server.send("GET", "/namespaces/ns/things/a", &list, "").await).await;
-    assert_eq!(
-        (code, answer.text_at(&["message"])),
-        (
-            406,
-            "you requested PartialObjectMetadataList, but the requested object is not a list (*example.Thing)"
-        )
-    );
+    for (path, go_type) in [("a", "*example.Thing"), ("a/scale", "*autoscaling.Scale")] {
+        let path = format!("/namespaces/ns/things/{path}");
+        let (code, answer) = read(server.send("GET", &path, &list, "").await).await;
+        let message = format!(
+            "you requested PartialObjectMetadataList, but the requested object is not a list ({go_type})"
+        );
+        assert_eq!((code, answer.text_at(&["message"])), (406, message.as_str()));
+    }
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use super::protobuf;
 use super::table::{self, IncludeObject, Table};
 use crate::call::Call;
 use crate::decode::go_package;
-use crate::negotiate::{ConvertTo, Output, cannot_convert};
+use crate::negotiate::{ConvertTo, Output, cannot_convert, no_list};
 use crate::server::{Flavour, Target};
 
 /// Writes the objects of one resource.
@@ -58,16 +58,15 @@ impl Writer {
             return Ok(());
         }
         let resource = &self.store.resource;
-        Err(cannot_convert(match refused {
-            ConvertTo::PartialObjectMetadata => format!(
+        Err(match refused {
+            ConvertTo::PartialObjectMetadata => cannot_convert(format!(
                 "you requested PartialObjectMetadata, but the requested object is a list ({})",
                 self.go_type(&resource.list_kind, "UnstructuredList")
-            ),
-            ConvertTo::PartialObjectMetadataList | ConvertTo::Table => format!(
-                "you requested PartialObjectMetadataList, but the requested object is not a list ({})",
-                self.go_type(&resource.kind, "Unstructured")
-            ),
-        }))
+            )),
+            ConvertTo::PartialObjectMetadataList | ConvertTo::Table => {
+                no_list(&self.go_type(&resource.kind, "Unstructured"))
+            }
+        })
     }
 
     /// Appends an object that stands for itself, as it is at this revision.

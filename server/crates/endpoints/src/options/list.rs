@@ -85,7 +85,7 @@ impl ListOptions {
         };
         Ok(WatchOptions {
             from,
-            initial_events: self.initial_events == Some(true),
+            initial_events: self.initial_events.unwrap_or(matches!(from, None | Some(0))),
             bookmarks: self.bookmarks,
             ..WatchOptions::default()
         })
@@ -248,6 +248,15 @@ mod tests {
                 (watching.from, watching.initial_events, watching.bookmarks),
                 (from, initial, bookmarks)
             );
+        }
+        // Where only the path says that it is a watch, nothing is assumed of how it begins.
+        for (query, from, initial) in [
+            ("", None, true),
+            ("watch=false&resourceVersion=0", Some(0), true),
+            ("resourceVersion=7", Some(7), false),
+        ] {
+            let watching = read(query).and_then(|options| options.watching()).expect(query);
+            assert_eq!((watching.from, watching.initial_events), (from, initial), "{query}");
         }
         for query in ["watch=0", "watch=False", ""] {
             assert!(!read(query).expect(query).watch, "{query}");
