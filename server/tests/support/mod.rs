@@ -125,17 +125,37 @@ impl Drop for Apiwright {
     }
 }
 
-/// The kubectl to use: `APIWRIGHT_KUBECTL`, or the one on the path; tests say so and pass where
-/// there is none.
+/// The kubectl to use, if any; see [`tool`].
 pub fn kubectl() -> Option<PathBuf> {
-    if let Some(path) = std::env::var_os("APIWRIGHT_KUBECTL") {
+    tool("kubectl", "APIWRIGHT_KUBECTL")
+}
+
+/// The helm to use, if any; see [`tool`].
+pub fn helm() -> Option<PathBuf> {
+    tool("helm", "APIWRIGHT_HELM")
+}
+
+/// A Python that has the `kubernetes` package, if any.
+pub fn python() -> Option<PathBuf> {
+    let python = tool("python3", "APIWRIGHT_PYTHON")?;
+    let has = Command::new(&python).args(["-c", "import kubernetes"]).stderr(Stdio::null()).status();
+    if has.is_ok_and(|status| status.success()) {
+        return Some(python);
+    }
+    eprintln!("skipped: {} has no package kubernetes; run ./test.sh", python.display());
+    None
+}
+
+/// A program: where the variable says, or on the path. Tests say that there is none, and pass.
+fn tool(name: &str, variable: &str) -> Option<PathBuf> {
+    if let Some(path) = std::env::var_os(variable) {
         return Some(path.into());
     }
     let found = std::env::split_paths(&std::env::var_os("PATH")?)
-        .map(|folder| folder.join("kubectl"))
+        .map(|folder| folder.join(name))
         .find(|path| path.exists());
     if found.is_none() {
-        eprintln!("skipped: no kubectl; set APIWRIGHT_KUBECTL or run ./test.sh");
+        eprintln!("skipped: no {name}; set {variable} or run ./test.sh");
     }
     found
 }
