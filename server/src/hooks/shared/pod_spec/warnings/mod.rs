@@ -286,10 +286,12 @@ fn repeated_variables(container: &Value, path: &Path, texts: &mut Vec<String>) {
     let variables = cells::items(container, &["env"]);
     for (at, variable) in variables.iter().enumerate() {
         let name = variable.text_at(&["name"]);
-        let before = variables[..at].iter().find(|one| one.text_at(&["name"]) == name);
+        if !variables[..at].iter().any(|one| one.text_at(&["name"]) == name) {
+            continue;
+        }
         let (own, reference) = (variable.text_at(&["value"]), format!("$({name})"));
         let refers = own.contains(&reference) && own != reference && variable.get("valueFrom").is_none();
-        if before.is_some() && !refers {
+        if !refers {
             texts.push(format!(
                 "{}: hides previous definition of {}, which may be dropped when using apply",
                 path.index(at),
