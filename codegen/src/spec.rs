@@ -279,6 +279,8 @@ pub struct Resource {
     pub strategy: Strategy,
     /// Rust that knows more.
     pub hooks: Option<Spanned<String>>,
+    /// Whether there is a struct of it.
+    pub typed: bool,
     /// Subresources, as listed.
     pub subresources: Vec<Subresource>,
     /// What field selectors may name.

@@ -25,6 +25,17 @@ pub mod prelude {
     pub use apiwright_schema::table::{
         Field, List, ListKind, Map, Node, Patch, Plan, Proto, Rule, Shape, Struct, Text, Union, Unknown,
     };
+
+    /// The names that the generated structs are written with.
+    pub mod typed {
+        pub use std::collections::BTreeMap;
+
+        pub use apiwright_registry::typed::{
+            Any, Bytes, Duration, IntOrString, MicroTimestamp, Quantity, Timestamp, is_default,
+            null_as_default,
+        };
+        pub use serde::{Deserialize, Serialize};
+    }
 }
 
 /// All that is compiled in.
@@ -34,6 +45,10 @@ pub fn catalogue() -> &'static apiwright_registry::Catalogue {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use apiwright_schema::table::Shape;
+
     use super::catalogue;
 
     #[test]
@@ -115,5 +130,71 @@ mod tests {
                 "flowcontrol.apiserver.k8s.io/v1",
             ]
         );
+    }
+
+    /// What a schema says a field is: a JSON type, a format where there is one, what it refers to.
+    fn said(schema: &serde_json::Value, definitions: &serde_json::Map<String, serde_json::Value>) -> String {
+        let mut schema = schema;
+        if let Some(any) = schema["anyOf"].as_array() {
+            schema = &any[0];
+        }
+        if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
+            return format!("object {}", definitions[name]["title"].as_str().unwrap_or(name));
+        }
+        let kind = match &schema["type"] {
+            serde_json::Value::Array(kinds) => kinds[0].as_str(),
+            kind => kind.as_str(),
+        };
+        match kind {
+            Some("array") => format!("[]{}", said(&schema["items"], definitions)),
+            Some("object") => format!("map of {}", said(&schema["additionalProperties"], definitions)),
+            Some(kind) => format!("{kind} {}", schema["format"].as_str().unwrap_or_default()),
+            None => "any".into(),
+        }
+    }
+
+    /// The same of a spec's field.
+    fn meant(shape: &Shape) -> String {
+        match shape {
+            Shape::Bool => "boolean ".into(),
+            Shape::Int32 => "integer int32".into(),
+            Shape::Int64 => "integer int64".into(),
+            Shape::Double => "number double".into(),
+            Shape::String(_) | Shape::Duration | Shape::Quantity => "string ".into(),
+            Shape::Bytes => "string byte".into(),
+            Shape::Time | Shape::MicroTime => "string date-time".into(),
+            Shape::IntOrString => "string int-or-string".into(),
+            Shape::List(list) => format!("[]{}", meant(&list.item.shape)),
+            Shape::Map(map) => format!("map of {}", meant(&map.value.shape)),
+            Shape::Struct(of) => format!("object {}", of.name.rsplit('.').next().unwrap_or_default()),
+            _ => "any".into(),
+        }
+    }
+
+    #[test]
+    fn structs_hold_what_their_specs_say() {
+        let mut generator = schemars::SchemaGenerator::default();
+        for (_, schema) in super::typed::SCHEMAS {
+            schema(&mut generator);
+        }
+        let definitions = generator.take_definitions(true);
+        for (table, _) in super::typed::SCHEMAS {
+            let name = table.name.rsplit('.').next().expect("a name");
+            let schema = &definitions[name];
+            let ours: BTreeMap<String, String> = schema["properties"]
+                .as_object()
+                .expect(name)
+                .iter()
+                .map(|(field, schema)| (field.clone(), said(schema, &definitions)))
+                .collect();
+            let is_kind = catalogue().kinds.iter().any(|kind| std::ptr::eq(kind.schema, *table));
+            let theirs: BTreeMap<String, String> = table
+                .fields
+                .iter()
+                .filter(|field| !is_kind || !matches!(&*field.name, "kind" | "apiVersion"))
+                .map(|field| (field.name.to_string(), meant(&field.node.shape)))
+                .collect();
+            assert_eq!(ours, theirs, "{name}");
+        }
     }
 }

@@ -38,6 +38,8 @@ pub struct Resource {
     pub selectable: Vec<Selectable>,
     /// The module and name of its hooks.
     pub hooks: Option<(String, String)>,
+    /// Whether there is a struct of it.
+    pub typed: bool,
     /// What a server takes and refuses.
     pub examples: Option<Examples>,
 }

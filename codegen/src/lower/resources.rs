@@ -42,6 +42,7 @@ impl<'a> Context<'a> {
                 .hooks
                 .as_ref()
                 .map(|hooks| (names::group(&home.group.folder), hooks.value.clone())),
+            typed: resource.typed,
             examples: resource.examples.as_ref().map(|written| self.examples(home, resource, written)),
             kind,
             verbs,

@@ -34,6 +34,7 @@ pub(super) fn read(plural: &str, tree: Node, problems: &mut Diagnostics) -> Opti
         storage: storage(&mut words),
         strategy: strategy(&mut words),
         hooks: words.text("hooks"),
+        typed: words.flag("typed").unwrap_or(false),
         subresources: subresources(&mut words),
         selectable: selectable(&mut words),
         columns: {

@@ -1,8 +1,8 @@
-//! IR to Rust. One file per artefact: the types and the resources of each version, the catalogue
-//! over them, the tests that examples are, and the module that holds it together.
+//! IR to Rust. One file per artefact: the types, the structs and the resources of each version, the
+//! catalogue over them, the tests that examples are, and the module that holds it together.
 //!
 //! Generated code is data: statics of the tables that the library crates define. Controllers' decisions
-//! are code, so that the compiler proves them complete.
+//! are code, so that the compiler proves them complete; so are the structs of kinds that Rust has logic for.
 
 mod catalogue;
 mod chain;
@@ -11,6 +11,7 @@ mod examples;
 mod format;
 mod modules;
 mod resources;
+mod typed;
 mod types;
 mod words;
 
@@ -30,6 +31,7 @@ pub fn render(ir: &Ir) -> Vec<(String, String)> {
             files.push((format!("resources/{}.rs", version.module), resources::render(version)));
         }
     }
+    files.extend(typed::Typed::of(ir).files());
     for controller in &ir.controllers {
         files.push((format!("controllers/{}.rs", controller.module), controllers::render(controller)));
     }

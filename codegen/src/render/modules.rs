@@ -5,7 +5,7 @@ use quote::quote;
 
 use crate::ir::{Ir, Version};
 use crate::render::words::ident;
-use crate::render::{controllers, format};
+use crate::render::{controllers, format, typed};
 
 /// The modules of types and resources.
 pub(super) fn render(ir: &Ir) -> String {
@@ -27,7 +27,7 @@ pub(super) fn render(ir: &Ir) -> String {
         quote!(include!("catalogue.rs");),
         quote!(include!("chain.rs");),
     ];
-    format::file(items.into_iter().chain(controllers::modules(ir)))
+    format::file(items.into_iter().chain(typed::Typed::of(ir).module()).chain(controllers::modules(ir)))
 }
 
 fn module(of: &str, version: &Version) -> TokenStream {

@@ -6,6 +6,8 @@ use apiwright_meta::object;
 use apiwright_meta::status::Reason;
 use apiwright_registry::Store;
 use apiwright_registry::store::Freshness;
+use apiwright_registry::typed::{self, TypedResource};
+use serde::de::DeserializeOwned;
 
 /// One object, where it is there.
 pub(super) async fn object(store: &Store, namespace: &str, name: &str) -> Result<Option<Value>> {
@@ -14,6 +16,14 @@ pub(super) async fn object(store: &Store, namespace: &str, name: &str) -> Result
         Err(status) if status.reason == Some(Reason::NotFound) => Ok(None),
         Err(status) => Err(status),
     }
+}
+
+/// One object as a struct of its kind, where it is there.
+pub(super) async fn typed<T>(store: &Store, namespace: &str, name: &str) -> Result<Option<T>>
+where
+    T: TypedResource + DeserializeOwned,
+{
+    object(store, namespace, name).await?.as_ref().map(typed::read).transpose()
 }
 
 /// How a namespace is.

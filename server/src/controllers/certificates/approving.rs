@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use apiwright_chain::{Authorizer, Decision, RequestInfo, User};
 use apiwright_controllers::{Next, Result, Writer};
-use apiwright_json::{Object, Value};
+use apiwright_json::Value;
 use apiwright_meta::status::Reason;
-use apiwright_registry::Store;
+use apiwright_registry::{Store, typed};
 
 use super::request::{KUBELET_CLIENT, Request};
 use super::{Stage, add_condition, stage, usages};
@@ -14,6 +14,7 @@ use crate::controllers::look_up;
 use crate::generated::controllers::certificatesigningrequest_approving_controller::{
     Controller, Facts, Node, Request as State,
 };
+use crate::generated::typed::certificates_v1::{CertificateSigningRequest, CertificateSigningRequestSpec};
 
 /// Approves.
 pub(in crate::controllers) struct Approving {
@@ -39,7 +40,7 @@ impl Approving {
     async fn say(&self, key: &str, message: &str) -> Result<Next> {
         let approve = |value: &mut Value| {
             // Somebody may have decided meanwhile.
-            if stage(value) == Stage::Pending {
+            if stage(&typed::read(value)?) == Stage::Pending {
                 add_condition(value, "Approved", "AutoApproved", message);
             }
             Ok(())
@@ -53,25 +54,26 @@ impl Controller for Approving {
     type Observed = ();
 
     async fn observe(&self, key: &str) -> Result<(Facts, ())> {
-        let value = look_up::object(&self.requests, "", key).await?;
-        let request = match value.as_ref().map(stage) {
+        let asked: Option<CertificateSigningRequest> = look_up::typed(&self.requests, "", key).await?;
+        let request = match asked.as_ref().map(stage) {
             None => State::Absent,
             Some(Stage::Pending) => State::Open,
             Some(Stage::Approved | Stage::Denied | Stage::Issued | Stage::Failed) => State::Decided,
         };
-        let value = value.unwrap_or_default();
+        let spec = asked.unwrap_or_default().spec;
         let mut facts = Facts { request, node: Node::None, may_own: false, may_any: false };
-        if request != State::Open || value.text_at(&["spec", "signerName"]) != KUBELET_CLIENT {
+        if request != State::Open || spec.signer_name != KUBELET_CLIENT {
             return Ok((facts, ()));
         }
-        let user = user(&value);
-        facts.node = match Request::read(value.text_at(&["spec", "request"])) {
-            Some(asked) if asked.kubelet_client(&usages(&value)).is_err() => Node::None,
-            Some(asked) if *asked.common_name == *user.name => Node::Own,
+        let content = Request::read(&spec.request.0);
+        facts.node = match &content {
+            Some(asked) if asked.kubelet_client(&usages(&spec)).is_err() => Node::None,
+            Some(asked) if asked.common_name == spec.username => Node::Own,
             Some(_) => Node::Other,
             None => Node::None,
         };
         if facts.node != Node::None {
+            let user = user(spec);
             facts.may_own = facts.node == Node::Own && self.may(&user, "selfnodeclient").await;
             facts.may_any = self.may(&user, "nodeclient").await;
         }
@@ -92,21 +94,11 @@ impl Controller for Approving {
 }
 
 /// Who asked, as the server noted it.
-fn user(request: &Value) -> User {
-    let text = |member: &str| request.text_at(&["spec", member]);
-    let texts = |list: Option<&Value>| -> Vec<String> {
-        let items = list.and_then(Value::as_array).into_iter().flatten();
-        items.filter_map(|one| one.as_str().map(str::to_owned)).collect()
-    };
-    let extra = request.at(&["spec", "extra"]).and_then(Value::as_object);
+fn user(spec: CertificateSigningRequestSpec) -> User {
     User {
-        name: text("username").into(),
-        uid: text("uid").into(),
-        groups: texts(request.at(&["spec", "groups"])),
-        extra: extra
-            .into_iter()
-            .flat_map(Object::iter)
-            .map(|(key, values)| (key.as_str().into(), texts(Some(values))))
-            .collect(),
+        name: spec.username.into(),
+        uid: spec.uid.into(),
+        groups: spec.groups,
+        extra: spec.extra.into_iter().map(|(key, values)| (key.into(), values)).collect(),
     }
 }

@@ -4,20 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apiwright_controllers::{Next, Result, Writer};
-use apiwright_json::Value;
-use apiwright_meta::object;
 use apiwright_meta::status::Reason;
 use apiwright_meta::time::Time;
 use apiwright_registry::Store;
 use apiwright_registry::store::DeleteOptions;
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 
-use super::{Stage, authority, conditions, stage};
+use super::{Stage, authority, certificate, condition, stage};
 use crate::controllers::look_up;
 use crate::generated::controllers::certificatesigningrequest_cleaner_controller::{
     Controller, Facts, Request as State,
 };
+use crate::generated::typed::certificates_v1::CertificateSigningRequest;
 
 const DECIDED_SECONDS: i64 = 3600;
 const PENDING_SECONDS: i64 = 24 * 3600;
@@ -33,7 +30,7 @@ impl Controller for Cleaner {
     type Observed = Option<Duration>;
 
     async fn observe(&self, key: &str) -> Result<(Facts, Option<Duration>)> {
-        let Some(value) = look_up::object(&self.requests, "", key).await? else {
+        let Some(value) = look_up::typed(&self.requests, "", key).await? else {
             return Ok((Facts { request: State::Absent }, None));
         };
         let left = deadline(&value).map(|moment| moment - Time::now().seconds);
@@ -57,30 +54,26 @@ impl Controller for Cleaner {
 }
 
 /// When a request is over; `None` while it waits for its signer.
-fn deadline(request: &Value) -> Option<i64> {
-    let decided = |kind: &str| {
-        let moment = conditions(request).find(|one| one.text_at(&["type"]) == kind)?;
-        let moment = Time::parse(moment.text_at(&["lastUpdateTime"])).ok()?;
-        Some(moment.seconds + DECIDED_SECONDS)
-    };
+fn deadline(request: &CertificateSigningRequest) -> Option<i64> {
+    let decided =
+        |kind: &str| Some(condition(request, kind)?.last_update_time?.0.seconds + DECIDED_SECONDS);
     match stage(request) {
         Stage::Denied => decided("Denied"),
         Stage::Failed => decided("Failed"),
         Stage::Approved => None,
         Stage::Issued => {
-            let certificate = BASE64_STANDARD.decode(request.text_at(&["status", "certificate"])).ok();
-            let end = certificate.and_then(|pem| authority::end_of(&pem));
-            [decided("Approved"), end].into_iter().flatten().min()
+            [decided("Approved"), authority::end_of(certificate(request))].into_iter().flatten().min()
         }
         Stage::Pending => {
-            let created = Time::parse(object::creation_timestamp(request)?).ok()?;
-            Some(created.seconds + PENDING_SECONDS)
+            Some(request.metadata.creation_timestamp?.0.seconds + PENDING_SECONDS)
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use apiwright_registry::typed;
+
     use super::*;
 
     #[test]
@@ -99,7 +92,7 @@ mod tests {
         ] {
             let text =
                 format!(r#"{{"metadata":{{"creationTimestamp":"1970-01-01T00:16:40Z"}},"status":{status}}}"#);
-            let request = apiwright_json::decode(text.as_bytes()).unwrap().0;
+            let request = typed::read(&apiwright_json::decode(text.as_bytes()).unwrap().0).unwrap();
             assert_eq!(deadline(&request), want, "{status}");
         }
     }

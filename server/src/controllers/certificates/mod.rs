@@ -16,6 +16,11 @@ pub(super) use signing::Signing;
 use apiwright_json::{Object, Value};
 use apiwright_meta::time;
 
+use crate::generated::typed::certificates_v1::{
+    CertificateSigningRequest, CertificateSigningRequestCondition as Condition,
+    CertificateSigningRequestSpec,
+};
+
 /// Where a CertificateSigningRequest stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
@@ -26,10 +31,10 @@ enum Stage {
     Failed,
 }
 
-fn stage(request: &Value) -> Stage {
-    let has = |kind: &str| conditions(request).any(|one| one.text_at(&["type"]) == kind);
+fn stage(request: &CertificateSigningRequest) -> Stage {
+    let has = |kind: &str| condition(request, kind).is_some();
     match () {
-        () if !request.text_at(&["status", "certificate"]).is_empty() => Stage::Issued,
+        () if !certificate(request).is_empty() => Stage::Issued,
         () if has("Denied") => Stage::Denied,
         () if has("Failed") => Stage::Failed,
         () if has("Approved") => Stage::Approved,
@@ -37,13 +42,17 @@ fn stage(request: &Value) -> Stage {
     }
 }
 
-fn conditions(request: &Value) -> impl Iterator<Item = &Value> {
-    request.at(&["status", "conditions"]).and_then(Value::as_array).into_iter().flatten()
+fn condition<'a>(request: &'a CertificateSigningRequest, kind: &str) -> Option<&'a Condition> {
+    request.status.as_ref()?.conditions.iter().find(|one| one.r#type == kind)
 }
 
-fn usages(request: &Value) -> Vec<&str> {
-    let usages = request.at(&["spec", "usages"]).and_then(Value::as_array);
-    usages.into_iter().flatten().filter_map(Value::as_str).collect()
+fn usages(spec: &CertificateSigningRequestSpec) -> Vec<&str> {
+    spec.usages.iter().map(String::as_str).collect()
+}
+
+/// What was issued; empty where nothing was.
+fn certificate(request: &CertificateSigningRequest) -> &[u8] {
+    request.status.as_ref().map_or(&[], |status| &status.certificate.0)
 }
 
 /// Adds a condition that is so from now on.

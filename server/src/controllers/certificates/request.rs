@@ -1,8 +1,6 @@
 //! What a request for a certificate asks for, and whether its signer signs that: kube-controller-manager's
 //! rules and words.
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use x509_parser::certification_request::X509CertificationRequest;
 use x509_parser::extensions::{GeneralName, ParsedExtension};
 use x509_parser::oid_registry::OID_X509_EXT_SUBJECT_ALT_NAME;
@@ -31,10 +29,9 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Reads `spec.request`: PEM in base64.
-    pub(super) fn read(encoded: &str) -> Option<Self> {
-        let pem = BASE64_STANDARD.decode(encoded).ok()?;
-        let (_, pem) = parse_x509_pem(&pem).ok()?;
+    /// Reads `spec.request`: PEM.
+    pub(super) fn read(pem: &[u8]) -> Option<Self> {
+        let (_, pem) = parse_x509_pem(pem).ok()?;
         if pem.label != "CERTIFICATE REQUEST" {
             return None;
         }
