@@ -13,6 +13,7 @@ pub mod explain;
 pub mod flags;
 pub mod generated;
 pub mod hooks;
+mod identity;
 pub mod issuer;
 pub mod kubeconfig;
 pub mod logging;

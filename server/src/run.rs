@@ -31,6 +31,7 @@ use crate::controllers::{
 use crate::encryption;
 use crate::flags::EndpointReconciler;
 use crate::generated::{BOOTSTRAP, CHAIN, catalogue};
+use crate::identity;
 use crate::issuer::IssuerPages;
 use crate::kubeconfig;
 use crate::pki::Pki;
@@ -174,6 +175,9 @@ pub async fn run(config: Config) -> Result<(), String> {
         registration: Arc::clone(&assembled.registration),
         unavailable: Arc::clone(&unavailable),
     }));
+    if let Some(leases) = assembled.stores.get("coordination.k8s.io", "v1", "leases") {
+        tokio::spawn(identity::keep(leases, drain.clone()));
+    }
     let controllers = controllers::Parts {
         storage: Arc::clone(&storage),
         stores: assembled.stores,

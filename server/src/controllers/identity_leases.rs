@@ -68,10 +68,8 @@ impl Controller for IdentityLeases {
 /// When a lease expires, or has; one that does not say has always been.
 fn expiry(lease: &Lease) -> i64 {
     let spec = lease.spec.as_ref();
-    let (renewed, duration) = (
-        spec.and_then(|spec| spec.renew_time),
-        spec.and_then(|spec| spec.lease_duration_seconds),
-    );
+    let (renewed, duration) =
+        (spec.and_then(|spec| spec.renew_time), spec.and_then(|spec| spec.lease_duration_seconds));
     match (renewed, duration) {
         (Some(renewed), Some(duration)) => renewed.0.seconds.saturating_add(duration.into()),
         _ => 0,

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::Assembly;
+use crate::identity::hostname;
 
 /// The lease of kube-controller-manager.
 const MANAGER: &str = "kube-system/kube-controller-manager";
@@ -27,7 +28,7 @@ pub(super) fn follow(assembly: &mut Assembly<'_>, drain: &Drain) -> Result<watch
     let leases = assembly.parts.store("coordination.k8s.io", "v1", "leases")?;
     let (leads, leading) = watch::channel(!assembly.parts.is_shared);
     if assembly.parts.is_shared {
-        let identity = format!("{}_{}", host(), Uuid::new_v4());
+        let identity = format!("{}_{}", hostname(), Uuid::new_v4());
         let election = Election::new(Lease { store: leases.clone(), name: OURS }, identity);
         tokio::spawn(election.run(leads.clone(), drain.clone()));
     }
@@ -65,10 +66,4 @@ async fn join(
             () = drain.begun() => return,
         }
     }
-}
-
-fn host() -> String {
-    let name = std::fs::read_to_string("/etc/hostname").unwrap_or_default();
-    let name = name.trim();
-    if name.is_empty() { "apiwright".to_owned() } else { name.to_owned() }
 }

@@ -95,10 +95,5 @@ impl Controller for Approving {
 
 /// Who asked, as the server noted it.
 fn user(spec: CertificateSigningRequestSpec) -> User {
-    User {
-        name: spec.username.into(),
-        uid: spec.uid.into(),
-        groups: spec.groups,
-        extra: spec.extra.into_iter().map(|(key, values)| (key.into(), values)).collect(),
-    }
+    User { name: spec.username, uid: spec.uid, groups: spec.groups, extra: spec.extra.into_iter().collect() }
 }

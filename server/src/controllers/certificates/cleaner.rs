@@ -55,8 +55,7 @@ impl Controller for Cleaner {
 
 /// When a request is over; `None` while it waits for its signer.
 fn deadline(request: &CertificateSigningRequest) -> Option<i64> {
-    let decided =
-        |kind: &str| Some(condition(request, kind)?.last_update_time?.0.seconds + DECIDED_SECONDS);
+    let decided = |kind: &str| Some(condition(request, kind)?.last_update_time?.0.seconds + DECIDED_SECONDS);
     match stage(request) {
         Stage::Denied => decided("Denied"),
         Stage::Failed => decided("Failed"),
@@ -64,9 +63,7 @@ fn deadline(request: &CertificateSigningRequest) -> Option<i64> {
         Stage::Issued => {
             [decided("Approved"), authority::end_of(certificate(request))].into_iter().flatten().min()
         }
-        Stage::Pending => {
-            Some(request.metadata.creation_timestamp?.0.seconds + PENDING_SECONDS)
-        }
+        Stage::Pending => Some(request.metadata.creation_timestamp?.0.seconds + PENDING_SECONDS),
     }
 }
 

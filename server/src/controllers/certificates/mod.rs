@@ -17,8 +17,7 @@ use apiwright_json::{Object, Value};
 use apiwright_meta::time;
 
 use crate::generated::typed::certificates_v1::{
-    CertificateSigningRequest, CertificateSigningRequestCondition as Condition,
-    CertificateSigningRequestSpec,
+    CertificateSigningRequest, CertificateSigningRequestCondition as Condition, CertificateSigningRequestSpec,
 };
 
 /// Where a CertificateSigningRequest stands.

@@ -70,9 +70,8 @@ impl Controller for Signing {
         let is_ours = [request::CLIENT, request::KUBELET_CLIENT, request::KUBELET_SERVING, request::LEGACY]
             .contains(&signer);
         // Most are looked at again and again after they were dealt with.
-        let looked_at = (state == State::Approved && is_ours)
-            .then(|| Request::read(&asked.spec.request.0))
-            .flatten();
+        let looked_at =
+            (state == State::Approved && is_ours).then(|| Request::read(&asked.spec.request.0)).flatten();
         let (content, why) = match looked_at.as_ref().and_then(|one| one.fits(signer, &usages(&asked.spec))) {
             None => (Content::Unreadable, String::new()),
             Some(Ok(())) => (Content::Fitting, String::new()),
