@@ -28,6 +28,7 @@ use binding::Binding;
 use eviction::Eviction;
 use rules_review::RulesReview;
 use self_review::SelfReview;
+pub use token_request::Lives;
 use token_request::TokenRequest;
 use token_review::TokenReview;
 
@@ -40,6 +41,8 @@ pub struct Acts {
     pub authorization: Arc<Authorization>,
     /// Issues tokens.
     pub accounts: Arc<ServiceAccounts>,
+    /// How long they live.
+    pub lives: Lives,
     /// Has the accounts, what tokens are bound to, pods and their budgets.
     pub storage: Arc<dyn Storage>,
 }
@@ -71,6 +74,7 @@ impl Acts {
                 Arc::new(TokenRequest {
                     accounts: Arc::clone(&self.accounts),
                     storage: Arc::clone(&self.storage),
+                    lives: self.lives,
                 }),
             )],
             _ => Vec::new(),

@@ -17,6 +17,7 @@ use apiwright_auth::{
 use apiwright_controllers::select;
 use apiwright_filters::Cors;
 use apiwright_json::Value;
+use apiwright_meta::url::Url;
 use apiwright_registry::catalogue::{Catalogue, Version};
 use apiwright_remote::Identity;
 use apiwright_storage::Storage;
@@ -24,11 +25,13 @@ use apiwright_storage_embedded::Lock;
 use apiwright_transport::{Certificates, KeyPair, Tls};
 
 use crate::access::{self, Authorizers, Issuers};
+use crate::acts::Lives;
 use crate::audit;
 use crate::controllers::certificates::SigningAuthority;
 use crate::flags::Flags;
 use crate::flags::values::Switch;
 use crate::generated::CONTROLLERS;
+use crate::issuer;
 use crate::pki::{self, Pki};
 use crate::storage;
 
@@ -164,6 +167,42 @@ impl Config {
         tokens.extend(issuers.iter().map(|issuers| Arc::clone(issuers) as _));
         tokens.extend(self.token_webhook.iter().map(|webhook| Arc::clone(webhook) as _));
         Ok(Told { authentication: Arc::new(authentication), accounts, issuers })
+    }
+
+    /// How long service accounts' tokens live.
+    ///
+    /// # Errors
+    /// When the limit is out of bounds.
+    pub fn lives(&self) -> Result<Lives, String> {
+        const SECONDS_MIN: u64 = 60 * 60;
+        const SECONDS_MAX: u64 = 1 << 32;
+        let max =
+            self.flags.service_account_max_token_expiration.map(|max| max.as_secs()).filter(|&max| max > 0);
+        if max.is_some_and(|max| !(SECONDS_MIN..=SECONDS_MAX).contains(&max)) {
+            return Err(
+                "the service-account-max-token-expiration must be between 1 hour and 2^32 seconds".into()
+            );
+        }
+        Ok(Lives {
+            seconds_max: max.and_then(|max| max.try_into().ok()),
+            extends: self.flags.service_account_extend_token_expiration,
+        })
+    }
+
+    /// Where others find the keys of service accounts' tokens.
+    ///
+    /// # Errors
+    /// When the URL is none.
+    pub fn keys_uri(&self, bound: SocketAddr) -> Result<String, String> {
+        let Some(uri) = &self.flags.service_account_jwks_uri else {
+            return Ok(format!("https://{}{}", self.advertised(bound), issuer::KEYS));
+        };
+        let url =
+            Url::parse(uri).map_err(|why| format!("service-account-jwks-uri must be a valid URL: {why}"))?;
+        if url.scheme != "https" {
+            return Err(format!("service-account-jwks-uri requires https scheme, parsed as: {uri}"));
+        }
+        Ok(uri.clone())
     }
 
     /// Which group versions are served: `--runtime-config`.

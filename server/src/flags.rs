@@ -167,6 +167,15 @@ pub struct Flags {
     /// The private key that signs service accounts' tokens; made if absent.
     #[arg(long, value_name = "FILE", help_heading = "Authentication")]
     pub service_account_signing_key_file: Option<PathBuf>,
+    /// The longest that service accounts' tokens may be asked for to live.
+    #[arg(long, value_name = "DURATION", value_parser = values::duration, help_heading = "Authentication")]
+    pub service_account_max_token_expiration: Option<Duration>,
+    /// Whether the tokens that pods mount without saying how live for a year, and are warned of after an hour.
+    #[arg(long, value_name = "BOOL", default_value = "true", help_heading = "Authentication", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_parser = BoolishValueParser::new(), action = ArgAction::Set)]
+    pub service_account_extend_token_expiration: bool,
+    /// Where others are told to find the keys of service accounts' tokens, an https URL [default: here].
+    #[arg(long, value_name = "URL", help_heading = "Authentication")]
+    pub service_account_jwks_uri: Option<String>,
     /// Whom tokens are for [default: the issuers].
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Authentication")]
     pub api_audiences: Vec<String>,

@@ -10,26 +10,27 @@ use http::HeaderValue;
 use http::header::CACHE_CONTROL;
 
 const CONFIGURATION: &str = "/.well-known/openid-configuration";
-const KEYS: &str = "/openid/v1/jwks";
+/// Where the keys are.
+pub const KEYS: &str = "/openid/v1/jwks";
 
 /// The issuer's documents.
 pub struct IssuerPages {
     accounts: Arc<ServiceAccounts>,
-    /// Where clients reach this server, `host:port`.
-    address: String,
+    /// Where others are told to find the keys.
+    keys_uri: String,
 }
 
 impl IssuerPages {
     /// The documents of these accounts' issuer.
-    pub fn new(accounts: Arc<ServiceAccounts>, address: String) -> Self {
-        Self { accounts, address }
+    pub fn new(accounts: Arc<ServiceAccounts>, keys_uri: String) -> Self {
+        Self { accounts, keys_uri }
     }
 
     fn configuration(&self) -> Value {
         let list = |texts: &[&str]| texts.iter().map(|&text| Value::from(text)).collect::<Vec<_>>();
         let mut configuration = Object::new();
         configuration.push("issuer", self.accounts.issuer());
-        configuration.push("jwks_uri", format!("https://{}{KEYS}", self.address));
+        configuration.push("jwks_uri", self.keys_uri.as_str());
         configuration.push("response_types_supported", list(&["id_token"]));
         configuration.push("subject_types_supported", list(&["public"]));
         configuration.push("id_token_signing_alg_values_supported", list(&self.accounts.algorithms()));

@@ -80,6 +80,7 @@ pub async fn run(config: Config) -> Result<(), String> {
         authentication: Arc::clone(&authentication),
         authorization: Arc::clone(&authorizer),
         accounts: Arc::clone(&accounts),
+        lives: config.lives()?,
         storage: Arc::clone(&storage),
     };
     let ranges = Ranges {
@@ -120,7 +121,7 @@ pub async fn run(config: Config) -> Result<(), String> {
             Arc::clone(&metrics) as _,
             Arc::new(SnapshotPage::new(embedded)),
             Arc::new(page.clone()),
-            Arc::new(IssuerPages::new(accounts, config.advertised(address).to_string())),
+            Arc::new(IssuerPages::new(accounts, config.keys_uri(address)?)),
         ],
         outside: Outside {
             identity: Some(Arc::clone(&config.proxy_client)),

@@ -231,7 +231,15 @@ async fn issuers_by_a_file_that_changes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn bootstrap_tokens_are_secrets() {
     let home = TempDir::new().expect("a folder");
-    let server = Server::start(home.path(), &["--storage=memory", "--enable-bootstrap-token-auth"]);
+    let server = Server::start(
+        home.path(),
+        &[
+            "--storage=memory",
+            "--enable-bootstrap-token-auth",
+            "--service-account-max-token-expiration=1h",
+            "--service-account-jwks-uri=https://keys.example/jwks",
+        ],
+    );
     let admin = Api(server.client().await);
     let secret = |groups: &str| {
         let data = [
@@ -255,6 +263,20 @@ async fn bootstrap_tokens_are_secrets() {
     assert_eq!(who(&server, "abcdef.0123456789abcdee").await, Err(401));
     admin.delete(&format!("{secrets}/bootstrap-token-abcdef")).await.ok();
     assert_eq!(who(&server, token).await, Err(401));
+    // What else flags say of tokens.
+    let asked = r#"{"spec":{"expirationSeconds":7200}}"#;
+    let made = admin.post("/api/v1/namespaces/default/serviceaccounts/default/token", asked).await;
+    let warning = made.headers.get("warning").and_then(|value| value.to_str().ok());
+    assert_eq!(warning, Some("299 - \"requested expiration of 7200 seconds shortened to 3600 seconds\""));
+    assert_eq!(made.ok().at(&["spec", "expirationSeconds"]).and_then(Value::as_i64), Some(3600));
+    let described = admin.get("/.well-known/openid-configuration").await.ok();
+    assert_eq!(described.text_at(&["jwks_uri"]), "https://keys.example/jwks");
+    let metrics = admin.get("/metrics").await.text();
+    for line in
+        ["authentication_attempts{result=\"error\"} 3", "authenticated_user_requests{username=\"admin\"} "]
+    {
+        assert!(metrics.contains(line), "{line}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -326,6 +348,14 @@ async fn a_start_says_what_is_wrong() {
         (
             &["--authentication-config=b.yaml", "--oidc-client-id=x"],
             "authentication-config file and oidc-* flags are mutually exclusive",
+        ),
+        (
+            &["--service-account-max-token-expiration=59m"],
+            "the service-account-max-token-expiration must be between 1 hour and 2^32 seconds",
+        ),
+        (
+            &["--service-account-jwks-uri=http://x"],
+            "service-account-jwks-uri requires https scheme, parsed as: http://x",
         ),
         (
             &["--oidc-client-id=x"],

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use apiwright_auth::ServiceAccounts;
 use apiwright_auth::service_account::{Bound, Claims, now};
+use apiwright_chain::respond::Warnings;
 use apiwright_json::{Object, Value, decode};
 use apiwright_meta::field::{Path, quoted};
 use apiwright_meta::gvk::{GroupKind, GroupResource};
@@ -27,19 +28,35 @@ const EXTENDED_SECONDS: i64 = 60 * 60 * 24 * 365;
 pub(super) struct TokenRequest {
     pub(super) accounts: Arc<ServiceAccounts>,
     pub(super) storage: Arc<dyn Storage>,
+    pub(super) lives: Lives,
+}
+
+/// How long tokens live, whatever is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Lives {
+    /// At most so many seconds, if it is limited.
+    pub seconds_max: Option<i64>,
+    /// Whether tokens of old clients' pods live for a year.
+    pub extends: bool,
 }
 
 impl Act for TokenRequest {
     fn act<'a>(&'a self, acting: Acting<'a>) -> BoxFuture<'a, Result<Answer>> {
         Box::pin(async move {
-            let Acting { namespace, name, object, .. } = acting;
-            self.issue(namespace, name, object).await.map(Answer::Object)
+            let Acting { namespace, name, object, call, .. } = acting;
+            self.issue(namespace, name, object, &call.warnings).await.map(Answer::Object)
         })
     }
 }
 
 impl TokenRequest {
-    async fn issue(&self, namespace: &str, name: &str, mut request: Value) -> Result<Value> {
+    async fn issue(
+        &self,
+        namespace: &str,
+        name: &str,
+        mut request: Value,
+        warnings: &Warnings,
+    ) -> Result<Value> {
         let Some(account) = self.get("serviceaccounts", namespace, name).await? else {
             return Err(Status::not_found(&resource("serviceaccounts"), name));
         };
@@ -52,6 +69,7 @@ impl TokenRequest {
         }
         let seconds = request.at(&["spec", "expirationSeconds"]).and_then(Value::as_i64).unwrap_or(3600);
         check_seconds(seconds)?;
+        let seconds = self.shortened(seconds, warnings);
         let asked = list(request.at(&["spec", "audiences"]));
         let audiences = if asked.is_empty() { self.accounts.audiences().to_vec() } else { asked };
 
@@ -69,7 +87,7 @@ impl TokenRequest {
         }
         let is_for_us = audiences.iter().all(|audience| self.accounts.audiences().contains(audience));
         let mut until = claims.expires;
-        if seconds == WARNING_SECONDS && claims.pod.is_some() && is_for_us {
+        if self.lives.extends && seconds == WARNING_SECONDS && claims.pod.is_some() && is_for_us {
             claims.warn_after = Some(claims.expires);
             claims.expires = claims.not_before + EXTENDED_SECONDS;
             until = claims.not_before + seconds;
@@ -91,6 +109,16 @@ impl TokenRequest {
             members.insert("status", status);
         }
         Ok(request)
+    }
+
+    fn shortened(&self, seconds: i64, warnings: &Warnings) -> i64 {
+        match self.lives.seconds_max {
+            Some(max) if max < seconds => {
+                warnings.add(format!("requested expiration of {seconds} seconds shortened to {max} seconds"));
+                max
+            }
+            _ => seconds,
+        }
     }
 
     /// Looks up what a token is to be bound to, and notes it.
@@ -223,13 +251,17 @@ mod tests {
         let us = || vec!["https://us".to_owned()];
         let signing = SigningKey::load(&path).unwrap();
         let accounts = ServiceAccounts::new(us(), us(), signing, Vec::new(), Arc::clone(&storage));
-        TokenRequest { accounts: Arc::new(accounts), storage }
+        TokenRequest {
+            accounts: Arc::new(accounts),
+            storage,
+            lives: Lives { seconds_max: Some(7200), extends: true },
+        }
     }
 
     async fn ask(name: &str, metadata: &str, spec: &str) -> Result<Value> {
         let text = format!(r#"{{"kind":"TokenRequest","metadata":{metadata},"spec":{spec},"status":{{}}}}"#);
         let (object, _) = decode(text.as_bytes()).unwrap();
-        request().await.issue("ns", name, object).await
+        request().await.issue("ns", name, object, &Warnings::default()).await
     }
 
     #[tokio::test]
@@ -272,11 +304,30 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn lives_are_limited() {
+        let request = request().await;
+        for (seconds, expected, warned) in [
+            (7200, 7200, None),
+            (7201, 7200, Some("299 - \"requested expiration of 7201 seconds shortened to 7200 seconds\"")),
+        ] {
+            let text = format!(r#"{{"spec":{{"expirationSeconds":{seconds}}},"status":{{}}}}"#);
+            let (object, _) = decode(text.as_bytes()).unwrap();
+            let warnings = Warnings::default();
+            let answer = request.issue("ns", "robot", object, &warnings).await.unwrap();
+            let told = answer.at(&["spec", "expirationSeconds"]).and_then(Value::as_i64);
+            let mut response = apiwright_chain::respond::bytes(201, "application/json", "");
+            warnings.put_on(&mut response);
+            let warning = response.headers().get("warning").map(|value| value.to_str().unwrap());
+            assert_eq!((told, warning), (Some(expected), warned));
+        }
+    }
+
+    #[tokio::test]
     async fn a_pods_token_knows_the_node() {
         let request = request().await;
         let spec = r#"{"spec":{"boundObjectRef":{"apiVersion":"v1","kind":"Pod","name":"p"}}}"#;
         let (object, _) = decode(spec.as_bytes()).unwrap();
-        let answer = request.issue("ns", "robot", object).await.unwrap();
+        let answer = request.issue("ns", "robot", object, &Warnings::default()).await.unwrap();
         let token = answer.text_at(&["status", "token"]);
         let known = apiwright_auth::TokenAuthenticator::authenticate(
             request.accounts.as_ref(),

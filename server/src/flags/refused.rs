@@ -33,7 +33,6 @@ const NO_LOG_TUNING: &str = "log lines are written as they come";
 const NO_METRIC_TUNING: &str = "all metrics are shown as they are";
 const NO_COORDINATION: &str = "there is no coordinated leader election";
 const CACHE: &str = "reads come from memory always, and the watch window sizes itself";
-const SERVICE_ACCOUNTS: &str = "tokens of service accounts follow the defaults";
 
 /// All of them, by name.
 const REFUSED: &[Refused] = &[
@@ -92,10 +91,7 @@ const REFUSED: &[Refused] = &[
     boolean("permit-port-sharing", "the port is ours alone", &["false"]),
     boolean("profiling", "there is no profiling", &["false"]),
     boolean("runtime-config-emulation-forward-compatible", "only one version is served", &["false"]),
-    boolean("service-account-extend-token-expiration", SERVICE_ACCOUNTS, &[]),
-    value("service-account-jwks-uri", SERVICE_ACCOUNTS),
     boolean("service-account-lookup", "service accounts are always looked up", &["true"]),
-    value("service-account-max-token-expiration", SERVICE_ACCOUNTS),
     value("service-account-signing-endpoint", "tokens are signed with a key in a file"),
     value("show-hidden-metrics-for-version", NO_METRIC_TUNING),
     boolean("shutdown-send-retry-after", "connections are told to go away instead", &["false"]),

@@ -1,5 +1,6 @@
 //! The authenticators in upstream's order: front proxy, client certificate, bearer token, nobody.
 
+use std::fmt;
 use std::sync::Arc;
 
 use apiwright_chain::{Peer, User};
@@ -41,6 +42,24 @@ pub struct Identity {
     pub warning: Option<&'static str>,
 }
 
+/// Why nobody knows who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// There are no credentials, and anonymous requests are refused.
+    Nobody,
+    /// There are credentials, and they are wrong.
+    Wrong(String),
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Nobody => f.write_str("no credentials"),
+            Self::Wrong(why) => f.write_str(why),
+        }
+    }
+}
+
 /// Everything that can tell who asks.
 #[derive(Clone, Default)]
 pub struct Authentication {
@@ -68,7 +87,7 @@ impl Authentication {
         headers: &mut HeaderMap,
         peer: &Peer,
         path: &str,
-    ) -> Result<Identity, String> {
+    ) -> Result<Identity, Unknown> {
         let found = self.find(headers, peer, path).await;
         headers.remove(http::header::AUTHORIZATION);
         RequestHeader::clear_standard(headers);
@@ -79,7 +98,7 @@ impl Authentication {
     }
 
     /// An authenticator's error counts only where no other knows the client.
-    async fn find(&self, headers: &mut HeaderMap, peer: &Peer, path: &str) -> Result<Identity, String> {
+    async fn find(&self, headers: &mut HeaderMap, peer: &Peer, path: &str) -> Result<Identity, Unknown> {
         let mut errors = Vec::new();
         if let Some(proxy) = &self.request_header {
             match proxy.authenticate(headers, peer) {
@@ -106,12 +125,12 @@ impl Authentication {
             Err(why) => errors.push(why.into()),
         }
         if !errors.is_empty() {
-            return Err(errors.join("; "));
+            return Err(Unknown::Wrong(errors.join("; ")));
         }
         if self.anonymous.admits(path) {
             return Ok(Identity { user: Arc::new(User::anonymous()), warning });
         }
-        Err("no credentials".into())
+        Err(Unknown::Nobody)
     }
 
     /// Whose token this is, if it is for one of the audiences: what `TokenReview`s ask, too.

@@ -46,8 +46,10 @@ impl Decision {
 /// Why a request gets no permit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// Nobody allowed it; what they said.
-    Forbidden(String),
+    /// Somebody said no; what they said.
+    Denied(String),
+    /// Nobody said yes; what they said.
+    NoOpinion(String),
     /// Somebody could not tell; what went wrong.
     Failed(String),
 }
@@ -78,9 +80,13 @@ impl Authorized<Request> {
                 note("allow", why.as_deref().unwrap_or_default());
                 Ok(Self(request))
             }
-            Decision::Deny(why) | Decision::NoOpinion(why) => {
+            Decision::Deny(why) => {
                 note("forbid", &why);
-                Err((Box::new(request), Refused::Forbidden(why)))
+                Err((Box::new(request), Refused::Denied(why)))
+            }
+            Decision::NoOpinion(why) => {
+                note("forbid", &why);
+                Err((Box::new(request), Refused::NoOpinion(why)))
             }
             Decision::Failed(failure) => {
                 note_failure(&request);

@@ -1,19 +1,34 @@
 //! Whether they may.
 
+use std::time::Instant;
+
 use apiwright_chain::{Authorized, Authorizer, Refused, Request, RequestInfo, Response, User, respond};
 use apiwright_meta::Status;
 use apiwright_meta::gvk::GroupResource;
 use tracing::{debug, error};
 
+use crate::metrics::Metrics;
+use crate::metrics::access::Authorization as Counted;
+
 /// The permit, or the answer 403; 500 where nobody could tell.
 pub(crate) async fn ask(
     request: Request,
     authorizer: &dyn Authorizer,
+    metrics: &Metrics,
 ) -> Result<Authorized<Request>, Box<Response>> {
-    Authorized::ask(request, authorizer).await.map_err(|(request, why)| {
+    let begun = Instant::now();
+    let asked = Authorized::ask(request, authorizer).await;
+    let result = match &asked {
+        Ok(_) => Counted::Allowed,
+        Err((_, Refused::Denied(_))) => Counted::Denied,
+        Err((_, Refused::NoOpinion(_))) => Counted::NoOpinion,
+        Err((_, Refused::Failed(_))) => Counted::Error,
+    };
+    metrics.authorized(result, begun);
+    asked.map_err(|(request, why)| {
         let (audit_id, user) = (&request.audit_id, &request.user.name);
         Box::new(match why {
-            Refused::Forbidden(why) => {
+            Refused::Denied(why) | Refused::NoOpinion(why) => {
                 debug!(audit_id, user, %why, "forbidden");
                 respond::refusal(&request.head, &forbidden(&request.user, &request.info, &why))
             }

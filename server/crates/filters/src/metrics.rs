@@ -3,6 +3,7 @@
 //! Counting costs a lookup and a few atomic additions, no allocation once a series is known.
 //! Invariant: clients cannot make series without end; beyond [`SERIES_MAX`] all share one.
 
+pub(crate) mod access;
 mod process;
 mod series;
 
@@ -14,7 +15,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use apiwright_chain::{Body, Pages, Piece, Pieces, Request, RequestInfo, Response, respond};
+use apiwright_chain::{Body, Pages, Piece, Pieces, Request, RequestInfo, Response, User, respond};
 use futures::Stream;
 use futures::future::BoxFuture;
 use hashbrown::HashTable;
@@ -41,6 +42,7 @@ impl<F: Fn(&mut String) + Send + Sync + 'static> Source for F {
 pub struct Metrics {
     sources: RwLock<Vec<Arc<dyn Source>>>,
     series: RwLock<HashTable<Arc<Series>>>,
+    access: access::Access,
     hasher: RandomState,
     reading: AtomicI64,
     writing: AtomicI64,
@@ -58,6 +60,16 @@ impl Metrics {
             self.gauge(gauge).fetch_add(1, Ordering::Relaxed);
         }
         Counted { metrics: Arc::clone(self), series, at, long_running, gauge, code: None }
+    }
+
+    /// It was asked who asks; the user, where that is known now.
+    pub(crate) fn authenticated(&self, result: access::Authentication, user: Option<&User>, begun: Instant) {
+        self.access.authenticated(result, user, begun.elapsed());
+    }
+
+    /// It was asked whether they may.
+    pub(crate) fn authorized(&self, result: access::Authorization, begun: Instant) {
+        self.access.authorized(result, begun.elapsed());
     }
 
     /// All of it, in Prometheus' text format.
@@ -103,6 +115,7 @@ impl Metrics {
         for series in &all {
             series.render_totals(&mut out);
         }
+        self.access.render(&mut out);
         for source in self.sources.read().unwrap_or_else(PoisonError::into_inner).iter() {
             source.render(&mut out);
         }

@@ -142,20 +142,26 @@ impl Stack {
             None => None,
         };
         // Nothing goes on without a user.
-        let mut response =
-            match authentication::identify(&self.config.authentication, &mut request, &peer).await {
-                Err(refused) => {
-                    if let Some(audit) = &self.config.audit {
-                        audit::unauthenticated(audit, &mut request, &refused);
-                    }
-                    *refused
+        let mut response = match authentication::identify(
+            &self.config.authentication,
+            &mut request,
+            &peer,
+            &self.config.metrics,
+        )
+        .await
+        {
+            Err(refused) => {
+                if let Some(audit) = &self.config.audit {
+                    audit::unauthenticated(audit, &mut request, &refused);
                 }
-                Ok(warning) => {
-                    let mut response = self.audited(request).await;
-                    authentication::warn_on(&mut response, warning);
-                    response
-                }
-            };
+                *refused
+            }
+            Ok(warning) => {
+                let mut response = self.audited(request).await;
+                authentication::warn_on(&mut response, warning);
+                response
+            }
+        };
         if let Some(origin) = origin {
             origin.put_on(&mut response);
         }
@@ -191,7 +197,9 @@ impl Stack {
             Err(refused) => *refused,
             Ok(place) => {
                 // The last filter: behind it is only what may be done.
-                match authorization::ask(*request, self.config.authorizer.as_ref()).await {
+                match authorization::ask(*request, self.config.authorizer.as_ref(), &self.config.metrics)
+                    .await
+                {
                     Err(refused) => *refused,
                     Ok(authorized) => {
                         // A write once begun is finished, even when its client is gone or late.
