@@ -166,7 +166,7 @@ fn list(schemas: &mut Schemas, resource: &Resource, types: &Types) {
 }
 
 fn custom_list(resource: &Resource, types: &Types) -> Value {
-    const ANY_LIST: &str = "io.k8s.api.core.v1.ConfigMapList";
+    const ANY_LIST: &str = "io.k8s.api.core.v1.PodList";
     let described = |member: &str, schema: Value| -> Object {
         let doc = custom::doc_of(types, ANY_LIST, member);
         let mut property: Object =

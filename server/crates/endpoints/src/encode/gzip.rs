@@ -14,10 +14,10 @@ use http::request::Parts;
 /// Answers up to this long are sent as they are.
 pub(super) const LONG_BYTES: usize = 128 * 1024;
 
-/// Whether the client reads gzip.
+/// Whether the client asks for gzip, plainly: with a quality it is not heard.
 pub(super) fn accepted(head: &Parts) -> bool {
     let header = head.headers.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    header.split(',').any(|one| one.split(';').next().unwrap_or_default().trim() == "gzip")
+    header.split(',').any(|one| one.trim() == "gzip")
 }
 
 /// Says on an answer that its body is compressed.
@@ -66,9 +66,10 @@ impl Encoder {
         self.deflate.get_ref().len()
     }
 
-    /// What can be sent.
+    /// What can be sent. The next piece is as long, about.
     pub(super) fn take(&mut self) -> Vec<u8> {
-        std::mem::take(self.deflate.get_mut())
+        let room = Vec::with_capacity(self.ready() + self.ready() / 8);
+        std::mem::replace(self.deflate.get_mut(), room)
     }
 
     /// What is left to send.
@@ -100,9 +101,13 @@ mod tests {
 
     #[test]
     fn asks_the_client() {
-        for (header, expected) in
-            [("gzip", true), ("br, gzip;q=0.5, deflate", true), ("identity", false), ("", false)]
-        {
+        for (header, expected) in [
+            ("gzip", true),
+            ("br, gzip , deflate", true),
+            ("gzip;q=0", false),
+            ("identity", false),
+            ("", false),
+        ] {
             let request =
                 http::Request::builder().header(ACCEPT_ENCODING, header).body(()).expect("a request");
             assert_eq!(accepted(&request.into_parts().0), expected, "{header}");
