@@ -62,6 +62,8 @@ pub struct Probe {
     pub name: Spanned<String>,
     /// Which of `healthz`, `livez` and `readyz` ask it.
     pub asked_by: Vec<Spanned<String>>,
+    /// The stage of the start that it waits for, as the server's code calls it.
+    pub after: Option<Spanned<&'static str>>,
 }
 
 /// `bootstrap/<name>.yaml`.

@@ -28,6 +28,7 @@ use apiwright_schema::{Ref, Struct};
 use apiwright_storage::Storage;
 use apiwright_webhook::{AdmissionWebhooks, Clients};
 
+use crate::admin_access::AdminAccess;
 use crate::permits::AuthorizerPermits;
 use crate::resolver::ServiceResolver;
 
@@ -97,6 +98,8 @@ pub struct Assembled {
     pub stores: Stores,
     /// What is told of it.
     pub discovery: Arc<Discovery>,
+    /// How objects look.
+    pub openapi: Arc<OpenApi>,
     /// Who is asked besides, as webhook configurations have it.
     pub webhooks: AdmissionWebhooks,
     /// What is asked besides, as policies have it.
@@ -183,7 +186,7 @@ pub fn assemble(parts: Parts) -> Result<Assembled, String> {
         Arc::clone(&parts.storage),
         Arc::clone(&shared),
         Arc::clone(&discovery),
-        openapi,
+        Arc::clone(&openapi),
         clients,
     ));
     let links = chain.servers.iter().map(|spec| {
@@ -193,7 +196,18 @@ pub fn assemble(parts: Parts) -> Result<Assembled, String> {
     });
     let server = Server::assemble(links);
     let served = versions.iter().map(|(version, _)| (*version, group_priority(catalogue, version))).collect();
-    Ok(Assembled { server, stores, discovery, webhooks, policies, admission, custom, registration, served })
+    Ok(Assembled {
+        server,
+        stores,
+        discovery,
+        openapi,
+        webhooks,
+        policies,
+        admission,
+        custom,
+        registration,
+        served,
+    })
 }
 
 /// One link, as its kind of server is made.
@@ -299,6 +313,7 @@ fn admission(
         &parts.enable_admission_plugins,
         &parts.disable_admission_plugins,
     )
+    .map(|admission| admission.and(Arc::new(AdminAccess::new(objects.clone()))))
     .map(|admission| parts.checks.iter().cloned().fold(admission, Admission::and))
     .map_err(|why| why.to_string())
 }

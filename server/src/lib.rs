@@ -2,6 +2,7 @@
 
 pub mod access;
 pub mod acts;
+mod admin_access;
 pub mod audit;
 pub mod bootstrap;
 pub mod chain;

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use apiwright_chain::spec::ProbeSpec;
+use apiwright_chain::spec::{ProbeSpec, Stage};
 use apiwright_chain::{Drain, Health, Probe};
 use apiwright_storage::{Error, Storage};
 
@@ -14,13 +14,23 @@ pub struct Progress {
     pub is_synced: AtomicBool,
     /// Whether a signal has told us to stop.
     pub is_stopping: AtomicBool,
+    stages: Mutex<Vec<Stage>>,
     hooks: Mutex<Vec<&'static str>>,
 }
 
 impl Progress {
+    /// The start has come that far.
+    pub fn reach(&self, stage: Stage) {
+        self.stages.lock().unwrap_or_else(PoisonError::into_inner).push(stage);
+    }
+
     /// A post-start hook has succeeded.
     pub fn finish(&self, hook: &'static str) {
         self.hooks.lock().unwrap_or_else(PoisonError::into_inner).push(hook);
+    }
+
+    fn has_reached(&self, stage: Stage) -> bool {
+        self.stages.lock().unwrap_or_else(PoisonError::into_inner).contains(&stage)
     }
 
     fn has_finished(&self, hook: &str) -> bool {
@@ -42,6 +52,12 @@ pub fn health(
     for spec in specs {
         let probes: Vec<Probe> = spec.asked_by.iter().filter_map(|name| Probe::of(name)).collect();
         let progress = Arc::clone(progress);
+        if let Some(stage) = spec.after {
+            health.add(spec.name, &probes, move || {
+                if progress.has_reached(stage) { Ok(()) } else { Err("not finished".into()) }
+            });
+            continue;
+        }
         match spec.name {
             "ping" | "log" => health.add(spec.name, &probes, || Ok(())),
             "etcd" | "etcd-readiness" => {

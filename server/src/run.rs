@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime};
 use apiwright_admission::Tolerations;
 use apiwright_auth::rbac::Escalation;
 use apiwright_auth::{Authorization, NodeAuthorizer, Rbac, follow};
+use apiwright_chain::spec::Stage;
 use apiwright_chain::{Authorizer, Drain, Drainer, drain};
 use apiwright_filters::{Flows, Metrics, Stack};
 use apiwright_meta::Status;
@@ -162,12 +163,14 @@ pub async fn run(config: Config) -> Result<(), String> {
     started.map_err(|why| format!("cannot read webhook configurations: {why}"))?;
     let started = policies.start(&storage, Arc::clone(&resources) as _, &drain).await;
     started.map_err(|why| format!("cannot read admission policies: {why}"))?;
+    progress.reach(Stage::Admission);
     let placeholders = Arc::new(placeholders(&config, address));
     start(&placeholders, &storage, &assembled.stores, &views, &progress, &drain).await?;
     if let Some(mut definitions) = definitions {
         definitions.load().await.map_err(|why| format!("cannot read definitions: {why}"))?;
         tokio::spawn(definitions.follow(drain.clone()));
     }
+    progress.reach(Stage::Definitions);
     let serves_api_services = assembled.stores.get("apiregistration.k8s.io", "v1", "apiservices").is_some();
     let desired = Arc::new(Desired::of(assembled.served.iter().copied()));
     let (told, signer) = (Arc::clone(&config), Arc::clone(&config));
@@ -186,6 +189,7 @@ pub async fn run(config: Config) -> Result<(), String> {
         is_shared,
         admission: assembled.admission,
         selection: config.flags.controllers.clone(),
+        openapi: assembled.openapi,
         registration: Arc::clone(&assembled.registration),
         desired: Arc::clone(&desired),
         authentication_info: Arc::new(move || told.authentication_info()),
@@ -197,9 +201,10 @@ pub async fn run(config: Config) -> Result<(), String> {
         membership: membership.clone(),
     };
     let running = controllers::start(controllers, drain.clone())?;
+    progress.reach(Stage::Controllers);
     page.set(running.clone());
     metrics.include(Arc::new(move |out: &mut String| running.render_metrics(out)));
-    tokio::spawn(mend(services, is_shared, drain.clone()));
+    let mending = tokio::spawn(mend(Arc::clone(&services)));
     server
         .run_hooks(|name, outcome| match outcome {
             Ok(()) => progress.finish(name),
@@ -209,8 +214,13 @@ pub async fn run(config: Config) -> Result<(), String> {
     if serves_api_services {
         assembled.registration.has(&desired.names()).await;
     }
-    progress.finish("kube-apiserver-autoregistration");
-    tokio::spawn(reload(Arc::clone(&config), drain));
+    tokio::spawn(reload(Arc::clone(&config), drain.clone()));
+    progress.reach(Stage::Registration);
+    mending.await.map_err(|why| format!("cannot mend services' addresses: {why}"))?;
+    progress.reach(Stage::Addresses);
+    if is_shared {
+        tokio::spawn(keep_mended(services, drain));
+    }
     if let Some(membership) = membership {
         membership.join();
     }
@@ -314,9 +324,10 @@ async fn start(
     })
     .await?;
     info!(made, "bootstrap objects are there");
-    progress.finish("start-bootstrap-objects");
+    progress.reach(Stage::Objects);
     views.start(storage, drain).await.map_err(|why| format!("cannot read roles and flow schemas: {why}"))?;
     progress.is_synced.store(true, Ordering::Release);
+    progress.reach(Stage::Views);
     Ok(())
 }
 
@@ -403,26 +414,29 @@ async fn next((interrupt, terminate): &mut (Signal, Signal)) {
     }
 }
 
-/// Takes changed certificate files, and renews our own before they expire.
-async fn mend(services: Arc<Services>, is_shared: bool, mut drain: Drain) {
-    let say = |outcome: Result<(), Box<Status>>| {
-        if let Err(why) = outcome {
-            warn!(why = why.message, "cannot mend services' addresses and ports");
-        }
-    };
+/// Brings the addresses and ports of services in order.
+async fn mend(services: Arc<Services>) {
     say(services.mark_ready().await);
+    say(services.repair().await);
+}
+
+/// What other replicas leave behind is mended now and again.
+async fn keep_mended(services: Arc<Services>, mut drain: Drain) {
     loop {
-        say(services.repair().await);
-        if !is_shared {
-            return;
-        }
         tokio::select! {
-            () = tokio::time::sleep(MEND_INTERVAL) => {}
+            () = tokio::time::sleep(MEND_INTERVAL) => say(services.repair().await),
             () = drain.begun() => return,
         }
     }
 }
 
+fn say(mended: Result<(), Box<Status>>) {
+    if let Err(why) = mended {
+        warn!(why = why.message, "cannot mend services' addresses and ports");
+    }
+}
+
+/// Takes changed certificate files, and renews our own before they expire.
 async fn reload(config: Arc<Config>, mut drain: Drain) {
     let mut seen = times(&config);
     let mut interval = tokio::time::interval(RELOAD_INTERVAL);

@@ -23,6 +23,45 @@ async fn it_says_one_line_and_ends_well() {
     assert!(status.success() && complaints.is_empty(), "{status} {complaints}");
 }
 
+/// The checks that kube-apiserver's own tests, and operators' probes, ask for by name.
+#[tokio::test(flavor = "multi_thread")]
+async fn its_health_has_the_names_that_others_know() {
+    let home = TempDir::new().expect("a folder");
+    let server = Server::start(home.path(), &["--storage=memory"]);
+    let hooks = [
+        "start-apiserver-admission-initializer",
+        "generic-apiserver-start-informers",
+        "start-apiextensions-informers",
+        "start-apiextensions-controllers",
+        "crd-informer-synced",
+        "start-system-namespaces-controller",
+        "start-cluster-authentication-info-controller",
+        "start-service-ip-repair-controllers",
+        "rbac/bootstrap-roles",
+        "scheduling/bootstrap-system-priority-classes",
+        "priority-and-fairness-config-producer",
+        "bootstrap-controller",
+        "start-kube-aggregator-informers",
+        "apiservice-status-local-available-controller",
+        "apiservice-status-remote-available-controller",
+        "apiservice-registration-controller",
+        "kube-apiserver-autoregistration",
+        "apiservice-openapi-controller",
+    ];
+    for probe in ["healthz", "livez", "readyz"] {
+        let (code, text) = server.text(&format!("/{probe}?verbose")).await;
+        assert_eq!(code, 200, "{text}");
+        let checks: Vec<&str> = text.lines().collect();
+        for hook in hooks {
+            assert!(checks.contains(&format!("[+]poststarthook/{hook} ok").as_str()), "{hook}: {text}");
+        }
+        assert!(checks.contains(&"[+]autoregister-completion ok"), "{text}");
+    }
+    assert_eq!(server.text("/livez/poststarthook/rbac/bootstrap-roles").await, (200, "ok".into()));
+    server.signal();
+    server.end();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn it_serves_on_while_others_notice_and_goes_at_the_second_signal() {
     let home = TempDir::new().expect("a folder");

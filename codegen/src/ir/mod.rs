@@ -36,8 +36,19 @@ pub struct Chain {
     pub servers: Vec<ChainServer>,
     /// Admission plugins in order, and whether they run by default.
     pub admission: Vec<(String, bool)>,
-    /// Health checks, and who asks them.
-    pub probes: Vec<(String, Vec<String>)>,
+    /// The health checks.
+    pub probes: Vec<Probe>,
+}
+
+/// A health check.
+#[derive(Debug)]
+pub struct Probe {
+    /// Its name.
+    pub name: String,
+    /// Who asks it.
+    pub asked_by: Vec<String>,
+    /// The stage of the start that it waits for.
+    pub after: Option<&'static str>,
 }
 
 /// A server of the chain.

@@ -1,7 +1,7 @@
 //! The chain and the bootstrap objects: what was written is what is meant.
 
 use crate::diagnostic::Spanned;
-use crate::ir::{BootstrapObject, Chain, ChainServer};
+use crate::ir::{BootstrapObject, Chain, ChainServer, Probe};
 use crate::spec::{self, Spec};
 
 pub(super) fn chain(of: &spec::Chain) -> Chain {
@@ -16,7 +16,15 @@ pub(super) fn chain(of: &spec::Chain) -> Chain {
             })
             .collect(),
         admission: of.admission.iter().map(|one| (one.name.value.clone(), one.default)).collect(),
-        probes: of.probes.iter().map(|one| (one.name.value.clone(), values(&one.asked_by))).collect(),
+        probes: of
+            .probes
+            .iter()
+            .map(|one| Probe {
+                name: one.name.value.clone(),
+                asked_by: values(&one.asked_by),
+                after: one.after.as_ref().map(|stage| stage.value),
+            })
+            .collect(),
     }
 }
 

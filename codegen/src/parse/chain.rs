@@ -1,5 +1,6 @@
 //! `chain.yaml`: the delegation chain, the order of admission, the probes.
 
+use crate::diagnostic::Spanned;
 use crate::parse::Files;
 use crate::parse::words::{Words, text};
 use crate::parse::yaml::Tree;
@@ -12,6 +13,15 @@ const SERVERS: &[(&str, &str)] = &[
     ("not-found", "NotFound"),
 ];
 const ENDPOINTS: &[&str] = &["healthz", "livez", "readyz"];
+const STAGES: &[(&str, &str)] = &[
+    ("admission", "Admission"),
+    ("objects", "Objects"),
+    ("views", "Views"),
+    ("definitions", "Definitions"),
+    ("controllers", "Controllers"),
+    ("addresses", "Addresses"),
+    ("registration", "Registration"),
+];
 
 /// Reads the chain; `None` where the specs have none.
 pub(super) fn read(files: &mut Files<'_>) -> Option<Chain> {
@@ -50,12 +60,23 @@ pub(super) fn read(files: &mut Files<'_>) -> Option<Chain> {
         chain.admission.push(Plugin { name, default });
     }
     for (name, node) in probes {
+        if matches!(&node.value, Tree::Map(_)) {
+            let Some(mut words) = Words::of(node, files.problems) else { continue };
+            if !words.was_given("after") {
+                words.need("after");
+            }
+            let after = words.choice("after", STAGES);
+            words.finish();
+            let asked_by = ENDPOINTS.iter().map(|one| Spanned::new((*one).to_owned(), name.at.clone()));
+            chain.probes.push(Probe { asked_by: asked_by.collect(), after, name });
+            continue;
+        }
         let items = crate::parse::words::items(node, files.problems);
         let asked_by: Vec<_> = items.into_iter().filter_map(|one| text(one, files.problems)).collect();
         for word in asked_by.iter().filter(|word| !ENDPOINTS.contains(&word.as_str())) {
             files.problems.report_unknown(&word.at, "endpoint", word, ENDPOINTS.iter().copied());
         }
-        chain.probes.push(Probe { name, asked_by });
+        chain.probes.push(Probe { name, asked_by, after: None });
     }
     Some(chain)
 }

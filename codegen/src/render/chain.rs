@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::ir::{BootstrapObject, Chain, ChainServer, Ir};
+use crate::ir::{BootstrapObject, Chain, ChainServer, Ir, Probe};
 use crate::render::format;
 use crate::render::words::ident;
 
@@ -19,9 +19,7 @@ fn chain(of: &Chain) -> TokenStream {
     let admission = of.admission.iter().map(
         |(name, default)| quote!(::apiwright_chain::spec::PluginSpec { name: #name, default: #default }),
     );
-    let probes = of.probes.iter().map(|(name, asked_by)| {
-        quote!(::apiwright_chain::spec::ProbeSpec { name: #name, asked_by: &[#(#asked_by),*] })
-    });
+    let probes = of.probes.iter().map(probe);
     quote! {
         /// The delegation chain.
         pub static CHAIN: ::apiwright_chain::spec::ChainSpec = ::apiwright_chain::spec::ChainSpec {
@@ -30,6 +28,22 @@ fn chain(of: &Chain) -> TokenStream {
             probes: &[#(#probes),*],
         };
     }
+}
+
+fn probe(of: &Probe) -> TokenStream {
+    let Probe { name, asked_by, after } = of;
+    let after = after.map_or_else(
+        || quote!(None),
+        |stage| {
+            let stage = ident(stage);
+            quote!(Some(::apiwright_chain::spec::Stage::#stage))
+        },
+    );
+    quote!(::apiwright_chain::spec::ProbeSpec {
+        name: #name,
+        asked_by: &[#(#asked_by),*],
+        after: #after,
+    })
 }
 
 fn server(of: &ChainServer) -> TokenStream {

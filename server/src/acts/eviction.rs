@@ -43,6 +43,20 @@ impl Act for Eviction {
                 // What was decided holds for the pod as it was seen.
                 options.resource_version = Some(object::resource_version(&pod).to_owned());
             }
+            if !dry_run {
+                let mut is_told = false;
+                let mut say_why = |pod: &mut Value| {
+                    is_told = concerns(&options, pod);
+                    if is_told {
+                        disrupted(pod);
+                    }
+                    Ok(())
+                };
+                let told = pods.adjust(acting.namespace, name, false, &mut say_why).await?;
+                if is_told && options.resource_version.is_some() {
+                    options.resource_version = Some(told.mod_revision.to_string());
+                }
+            }
             let write = WriteOptions { user: acting.call.writer(), dry_run, ..WriteOptions::default() };
             pods.delete(&write, acting.namespace, name, &options, &Anything).await?;
             Ok(Answer::Done)
@@ -152,6 +166,40 @@ fn too_many(retry_after_seconds: u32, why: String) -> Box<Status> {
     status
 }
 
+/// Whether it is this very pod that is to go; the deletion says what is wrong otherwise.
+fn concerns(options: &DeleteOptions, pod: &Value) -> bool {
+    let holds = |wanted: &Option<String>, is: &str| wanted.as_deref().is_none_or(|wanted| wanted == is);
+    holds(&options.uid, object::uid(pod)) && holds(&options.resource_version, object::resource_version(pod))
+}
+
+/// Notes why the pod goes: what runs it may want to know that it was not the pod's fault.
+fn disrupted(pod: &mut Value) {
+    let generation = object::generation(pod);
+    let Some(status) = pod.as_object_mut().map(|pod| pod.object("status")) else { return };
+    let mut condition = Object::from_iter([("type", "DisruptionTarget")]);
+    if generation != 0 {
+        condition.push("observedGeneration", generation);
+    }
+    condition.push("status", "True");
+    condition.push("lastProbeTime", Value::Null);
+    condition.push("lastTransitionTime", time::now());
+    condition.push("reason", "EvictionByEvictionAPI");
+    condition.push("message", "Eviction API: evicting");
+    let conditions = status.entry("conditions", || Value::Array(Vec::new()));
+    let Some(conditions) = conditions.as_array_mut() else { return };
+    match conditions.iter_mut().find(|one| one.text_at(&["type"]) == "DisruptionTarget") {
+        Some(one) => {
+            if one.text_at(&["status"]) == "True"
+                && let Some(since) = one.get("lastTransitionTime")
+            {
+                condition.insert("lastTransitionTime", since.clone());
+            }
+            *one = condition.into();
+        }
+        None => conditions.push(condition.into()),
+    }
+}
+
 /// Whether a pod disrupts nobody any more, or not yet.
 fn may_go(pod: &Value) -> bool {
     matches!(pod.text_at(&["status", "phase"]), "Succeeded" | "Failed" | "Pending")
@@ -221,6 +269,41 @@ impl Check for Anything {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pods_are_told_why_they_go() {
+        let told = |pod: &str| {
+            let mut pod = apiwright_json::decode(pod.as_bytes()).unwrap().0;
+            disrupted(&mut pod);
+            pod.at(&["status", "conditions"]).and_then(Value::as_array).unwrap().clone()
+        };
+        let first = told(r#"{"metadata":{"generation":2},"status":{"conditions":[{"type":"Ready"}]}}"#);
+        assert_eq!(first.len(), 2);
+        assert_eq!(first[1].text_at(&["reason"]), "EvictionByEvictionAPI");
+        assert_eq!(first[1].at(&["observedGeneration"]).and_then(Value::as_i64), Some(2));
+        let again = r#"{"status":{"conditions":[{"type":"DisruptionTarget","status":"True","lastTransitionTime":"2026-01-02T03:04:05Z"}]}}"#;
+        let again = told(again);
+        assert_eq!(again.len(), 1);
+        assert_eq!(again[0].text_at(&["lastTransitionTime"]), "2026-01-02T03:04:05Z");
+    }
+
+    #[test]
+    fn it_is_that_pod_or_none() {
+        let pod = apiwright_json::decode(br#"{"metadata":{"uid":"u","resourceVersion":"7"}}"#).unwrap().0;
+        for (uid, version, expected) in [
+            (None, None, true),
+            (Some("u"), Some("7"), true),
+            (Some("x"), None, false),
+            (None, Some("6"), false),
+        ] {
+            let options = DeleteOptions {
+                uid: uid.map(str::to_owned),
+                resource_version: version.map(str::to_owned),
+                ..DeleteOptions::default()
+            };
+            assert_eq!(concerns(&options, &pod), expected, "{uid:?} {version:?}");
+        }
+    }
 
     #[test]
     fn charging_a_budget() {

@@ -12,11 +12,12 @@ use super::kubernetes_endpoints::KubernetesEndpoints;
 use super::kubernetes_service::KubernetesService;
 use super::namespace::Namespaces;
 use super::node_ttl::NodeTtl;
+use super::policy_status::PolicyStatus;
 use super::root_ca::RootCa;
 use super::service_account::DefaultAccounts;
-use super::volume_protection::{Claims, Volumes};
+use super::volume_protection::{Claims, Classes, Volumes};
 use super::{
-    Assembly, cluster_roles, garbage_collector, namespace, node_ttl, root_ca, service_account,
+    Assembly, cluster_roles, garbage_collector, namespace, node_ttl, policy_status, root_ca, service_account,
     volume_protection,
 };
 use crate::generated::controllers::{
@@ -26,7 +27,8 @@ use crate::generated::controllers::{
     garbage_collector_controller, identity_lease_cleanup, kubernetes_endpoints, kubernetes_service,
     namespace_controller, persistentvolume_protection_controller as volumes,
     persistentvolumeclaim_protection_controller as claims, root_ca_certificate_publisher_controller,
-    serviceaccount_controller, ttl_controller,
+    serviceaccount_controller, ttl_controller, validatingadmissionpolicy_status_controller,
+    volumeattributesclass_protection_controller as classes,
 };
 
 /// Who approves, signs and cleans up certificates.
@@ -97,17 +99,16 @@ pub(super) fn add(assembly: &mut Assembly<'_>) -> Result<(), String> {
         })?;
     }
     endpoints(assembly)?;
-    let pods = assembly.parts.store("", "v1", "pods")?;
-    assembly.add(&claims::SPEC, |parts, informers| {
-        let store = parts.store("", "v1", "persistentvolumeclaims")?;
-        let writer = parts.writer(volume_protection::CLAIMS_IDENTITY);
-        Ok(claims::Reconciler(Claims { store, pods: informers.cache(&pods), writer }))
-    })?;
-    assembly.add(&volumes::SPEC, |parts, _| {
-        let store = parts.store("", "v1", "persistentvolumes")?;
-        let writer = parts.writer(volume_protection::VOLUMES_IDENTITY);
-        Ok(volumes::Reconciler(Volumes { store, writer }))
-    })?;
+    volumes_and_claims(assembly)?;
+    let group = "admissionregistration.k8s.io";
+    if let Some(policies) = assembly.parts.stores.get(group, "v1", "validatingadmissionpolicies") {
+        assembly.add(&validatingadmissionpolicy_status_controller::SPEC, |parts, _| {
+            let openapi = Arc::clone(&parts.openapi);
+            let writer = parts.writer(policy_status::IDENTITY);
+            let status = PolicyStatus { policies, openapi, writer };
+            Ok(validatingadmissionpolicy_status_controller::Reconciler(status))
+        })?;
+    }
     certificates(assembly)
 }
 
@@ -136,6 +137,32 @@ fn endpoints(assembly: &mut Assembly<'_>) -> Result<(), String> {
     })?;
     if let Some(queue) = queue {
         membership.feed(queue);
+    }
+    Ok(())
+}
+
+/// What holds volumes, claims and their classes while they are used.
+fn volumes_and_claims(assembly: &mut Assembly<'_>) -> Result<(), String> {
+    let pods = assembly.parts.store("", "v1", "pods")?;
+    assembly.add(&claims::SPEC, |parts, informers| {
+        let store = parts.store("", "v1", "persistentvolumeclaims")?;
+        let writer = parts.writer(volume_protection::CLAIMS_IDENTITY);
+        Ok(claims::Reconciler(Claims { store, pods: informers.cache(&pods), writer }))
+    })?;
+    assembly.add(&volumes::SPEC, |parts, _| {
+        let store = parts.store("", "v1", "persistentvolumes")?;
+        let writer = parts.writer(volume_protection::VOLUMES_IDENTITY);
+        Ok(volumes::Reconciler(Volumes { store, writer }))
+    })?;
+    if let Some(of_attributes) = assembly.parts.stores.get("storage.k8s.io", "v1", "volumeattributesclasses")
+    {
+        let volumes = assembly.parts.store("", "v1", "persistentvolumes")?;
+        let claims = assembly.parts.store("", "v1", "persistentvolumeclaims")?;
+        assembly.add(&classes::SPEC, |parts, informers| {
+            let (volumes, claims) = (informers.cache(&volumes), informers.cache(&claims));
+            let writer = parts.writer(volume_protection::CLASSES_IDENTITY);
+            Ok(classes::Reconciler(Classes { store: of_attributes, volumes, claims, writer }))
+        })?;
     }
     Ok(())
 }

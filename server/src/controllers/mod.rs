@@ -13,6 +13,7 @@ mod look_up;
 mod namespace;
 mod node_ttl;
 pub mod page;
+mod policy_status;
 mod root_ca;
 mod service_account;
 mod volume_protection;
@@ -25,6 +26,7 @@ use apiwright_chain::{Authorizer, Drain};
 use apiwright_controllers::{
     ControllerSpec, Controllers, Identity, Informers, Queue, Reconcile, Resources, Running, Writer, select,
 };
+use apiwright_openapi::OpenApi;
 use apiwright_registry::Store;
 use apiwright_storage::Storage;
 
@@ -49,6 +51,8 @@ pub struct Parts {
     pub admission: Arc<Admission>,
     /// `--controllers`.
     pub selection: Vec<String>,
+    /// How objects look.
+    pub openapi: Arc<OpenApi>,
     /// What is told of APIServices.
     pub registration: Arc<Registration>,
     /// The APIServices that should be.

@@ -1,4 +1,4 @@
-//! Claims and volumes that are in use do not go: a finalizer holds them until they are not.
+//! Claims, volumes and classes of volume attributes that are in use do not go: a finalizer holds them until they are not.
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use super::look_up;
 use crate::generated::controllers::{
     persistentvolume_protection_controller as of_volumes,
     persistentvolumeclaim_protection_controller as of_claims,
+    volumeattributesclass_protection_controller as of_classes,
 };
 
 const CLAIM_FINALIZER: &str = "kubernetes.io/pvc-protection";
@@ -20,6 +21,9 @@ pub(super) const CLAIMS_IDENTITY: Identity =
     Identity::manager("system:serviceaccount:kube-system:pvc-protection-controller");
 pub(super) const VOLUMES_IDENTITY: Identity =
     Identity::manager("system:serviceaccount:kube-system:pv-protection-controller");
+pub(super) const CLASSES_IDENTITY: Identity =
+    Identity::manager("system:serviceaccount:kube-system:volumeattributesclass-protection-controller");
+const CLASS_FINALIZER: &str = "kubernetes.io/vac-protection";
 
 /// Protects claims.
 pub(super) struct Claims {
@@ -31,6 +35,14 @@ pub(super) struct Claims {
 /// Protects volumes.
 pub(super) struct Volumes {
     pub(super) store: Arc<Store>,
+    pub(super) writer: Writer,
+}
+
+/// Protects classes of volume attributes.
+pub(super) struct Classes {
+    pub(super) store: Arc<Store>,
+    pub(super) volumes: Cache,
+    pub(super) claims: Cache,
     pub(super) writer: Writer,
 }
 
@@ -119,6 +131,59 @@ impl of_volumes::Controller for Volumes {
     }
 }
 
+impl Classes {
+    fn is_used(&self, name: &str) -> Result<bool> {
+        for cache in [&self.volumes, &self.claims] {
+            for entry in cache.list() {
+                // Most name no class at all, which is seen without decoding them.
+                let is_named = entry.value.windows(name.len()).any(|part| part == name.as_bytes());
+                if is_named && classes_of(&cache.store.decode(&entry)?).any(|class| class == name) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl of_classes::Controller for Classes {
+    type Observed = ();
+
+    async fn observe(&self, key: &str) -> Result<(of_classes::Facts, ())> {
+        use of_classes::{Class, Facts, Finalizer};
+        let found = look_up::object(&self.store, "", key).await?;
+        let class = match &found {
+            None => Class::Absent,
+            Some(class) if object::deletion_timestamp(class).is_some() => Class::Terminating,
+            Some(_) => Class::Live,
+        };
+        let finalizer =
+            if has(found.as_ref(), CLASS_FINALIZER) { Finalizer::Present } else { Finalizer::Absent };
+        let used = class == Class::Terminating && self.is_used(key)?;
+        Ok((Facts { class, finalizer, used }, ()))
+    }
+
+    async fn protect(&self, key: &str, (): ()) -> Result<Next> {
+        protect(&self.writer, &self.store, ("", key), CLASS_FINALIZER).await
+    }
+
+    async fn release(&self, key: &str, (): ()) -> Result<Next> {
+        release(&self.writer, &self.store, ("", key), CLASS_FINALIZER).await
+    }
+
+    fn keys(&self, change: &Change<'_>, add: &mut dyn FnMut(&str)) {
+        if change.is_of("storage.k8s.io", "volumeattributesclasses") {
+            add(&change.key());
+            return;
+        }
+        // A class is let go when the last that named it names another.
+        for entry in [change.old, change.new].into_iter().flatten() {
+            let Ok(user) = change.store.decode(entry) else { continue };
+            classes_of(&user).for_each(&mut *add);
+        }
+    }
+}
+
 fn has(object: Option<&Value>, finalizer: &str) -> bool {
     object.is_some_and(|object| object::finalizers(object).any(|one| one == finalizer))
 }
@@ -155,6 +220,16 @@ fn claims_of(pod: &Value) -> impl Iterator<Item = String> {
     })
 }
 
+/// The classes that a volume or a claim names, has, or is to get.
+fn classes_of(user: &Value) -> impl Iterator<Item = &str> {
+    let paths: [&[&str]; 3] = [
+        &["spec", "volumeAttributesClassName"],
+        &["status", "currentVolumeAttributesClassName"],
+        &["status", "modifyVolumeStatus", "targetVolumeAttributesClassName"],
+    ];
+    paths.into_iter().map(|path| user.text_at(path)).filter(|class| !class.is_empty())
+}
+
 /// The namespace and name at the end of a key in storage.
 fn place(key: &str) -> Option<(&str, &str)> {
     let (rest, name) = key.rsplit_once('/')?;
@@ -164,6 +239,21 @@ fn place(key: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_claims_and_volumes_name() {
+        for (user, expected) in [
+            (r#"{"spec":{}}"#, &[][..]),
+            (r#"{"spec":{"volumeAttributesClassName":"gold"}}"#, &["gold"]),
+            (
+                r#"{"spec":{"volumeAttributesClassName":"a"},"status":{"currentVolumeAttributesClassName":"b","modifyVolumeStatus":{"targetVolumeAttributesClassName":"c"}}}"#,
+                &["a", "b", "c"],
+            ),
+        ] {
+            let user = apiwright_json::decode(user.as_bytes()).unwrap().0;
+            assert_eq!(classes_of(&user).collect::<Vec<_>>(), expected);
+        }
+    }
 
     #[test]
     fn what_pods_name() {

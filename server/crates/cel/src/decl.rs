@@ -106,6 +106,17 @@ impl Decl {
         build(schema, root, name, 0).map(Arc::new)
     }
 
+    /// Values of a kind, by the schema that is published of it; where that does not say what all objects have, they
+    /// have type and name.
+    pub fn of_kind(schema: &Value, name: &str) -> Option<Arc<Self>> {
+        let is_text =
+            |path: &[&str]| schema.text_at(&[&["properties"], path, &["type"]].concat()) == "string";
+        let metadata = |member| is_text(&["metadata", "properties", member]);
+        let is_whole =
+            is_text(&["kind"]) && is_text(&["apiVersion"]) && metadata("name") && metadata("generateName");
+        Self::of_schema(schema, !is_whole, name)
+    }
+
     /// An object of given fields, whose names are their identifiers.
     pub fn object(name: &str, fields: Vec<(&str, Arc<Self>)>) -> Arc<Self> {
         let fields =

@@ -57,6 +57,27 @@ pub struct ProbeSpec {
     pub name: &'static str,
     /// `healthz`, `livez`, `readyz`: which of them ask it.
     pub asked_by: &'static [&'static str],
+    /// What it waits for; it is well from then on.
+    pub after: Option<Stage>,
+}
+
+/// What a start comes to, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Webhooks and policies are known.
+    Admission,
+    /// The objects that every server starts with are there.
+    Objects,
+    /// Roles, bindings and flow schemas have been read, and are followed.
+    Views,
+    /// So have definitions.
+    Definitions,
+    /// The controllers run.
+    Controllers,
+    /// The addresses of services are in order.
+    Addresses,
+    /// Every group version that is served has its APIService.
+    Registration,
 }
 
 /// What a start mends of an object that is there.

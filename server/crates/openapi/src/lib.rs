@@ -8,6 +8,7 @@ pub mod custom;
 pub mod document;
 pub mod gnostic;
 pub mod handler;
+mod kinds;
 pub mod operations;
 pub mod parameters;
 pub mod schemas;

@@ -34,7 +34,7 @@ const SAID: &[(&str, &str, &str, Option<&str>)] = &[
     ),
 ];
 /// Where definitions are in a document.
-const DEFINITIONS: &str = "#/components/schemas/";
+pub(crate) const DEFINITIONS: &str = "#/components/schemas/";
 const LIST_TYPE: &str = "x-kubernetes-list-type";
 const MAP_TYPE: &str = "x-kubernetes-map-type";
 

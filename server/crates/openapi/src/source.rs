@@ -187,6 +187,18 @@ impl OpenApi {
         });
     }
 
+    /// The resources of a group version.
+    pub(crate) fn published(&self, group: &str, version: &str) -> Vec<Published> {
+        match self.current.load().get(&path(group, version)).map(|document| &document.subject) {
+            Some(Subject::Version(_, _, resources)) => resources.all(),
+            _ => Vec::new(),
+        }
+    }
+
+    pub(crate) fn types(&self) -> &Types {
+        &self.types
+    }
+
     /// All in one, of version 2, building it if nobody has since something changed.
     pub fn swagger(&self) -> Arc<Built> {
         // Whoever panicked while building left nothing half done.

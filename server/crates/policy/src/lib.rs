@@ -4,7 +4,7 @@
 //! it evaluates.
 //! Invariant: where nothing is configured, a request costs one load of an atomic pointer. Expressions are compiled
 //! once, when a policy changes, by event.
-//! Absence: the status of policies is kube-controller-manager's to write.
+//! Absence: the status of policies is a controller's to write; what it writes of their types is found here.
 
 mod annotations;
 mod authority;
@@ -18,6 +18,7 @@ mod mutation;
 mod params;
 mod plugins;
 mod request;
+pub mod typecheck;
 mod validating;
 pub mod vocabulary;
 

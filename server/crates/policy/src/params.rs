@@ -28,8 +28,16 @@ impl ParamKind {
         Some(Self { api_version: text("apiVersion"), kind: text("kind") })
     }
 
+    pub(crate) fn group_version(&self) -> (&str, &str) {
+        self.api_version.split_once('/').unwrap_or(("", &self.api_version))
+    }
+
+    pub(crate) fn kind(&self) -> &str {
+        &self.kind
+    }
+
     fn store(&self, kinds: &dyn Kinds) -> Option<Arc<Store>> {
-        let (group, version) = self.api_version.split_once('/').unwrap_or(("", &self.api_version));
+        let (group, version) = self.group_version();
         kinds.of_kind(group, version, &self.kind)
     }
 }

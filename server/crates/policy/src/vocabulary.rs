@@ -81,6 +81,19 @@ pub fn env(with: Names, variables: &[(String, Type)]) -> Env {
     if with.mutations { env.with_mutations() } else { env }
 }
 
+/// The environment in which a policy's types are checked: of objects, and of parameters where there are some, it is
+/// known what they are.
+pub(crate) fn typed_env(object: &Arc<Decl>, params: Option<&Arc<Decl>>, variables: &[(String, Type)]) -> Env {
+    let mut env = Env::new().with_decl("namespaceObject", &NAMESPACE).with_decl("request", &REQUEST);
+    env = env.with_decl("object", object).with_decl("oldObject", object);
+    if let Some(params) = params {
+        env = env.with_decl("params", params);
+    }
+    let fields = variables.iter().map(|(name, ty)| (name.as_str(), Decl::of_type(ty.clone()))).collect();
+    env.with("authorizer", types::AUTHORIZER, None)
+        .with_decl("variables", &Decl::object("kubernetes.variables", fields))
+}
+
 /// How `request` is read.
 pub(crate) static REQUEST: LazyLock<Arc<Decl>> = LazyLock::new(|| {
     let text = Decl::string;
