@@ -123,6 +123,31 @@ fn what_owners_leave_behind() {
     let owners = ["get", "configmap", "child", "-o", "jsonpath={.metadata.ownerReferences}"];
     assert_eq!(server.kubectl(&owners), "");
 
+    // Owners are looked for in their dependents' namespaces, and who expects something else is told.
+    config_map(&server, "far", None);
+    server.kubectl(&["create", "namespace", "elsewhere"]);
+    let far = uid(&server, "far");
+    apply(
+        &server,
+        &format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: astray\n  namespace: elsewhere\n  ownerReferences: \
+             [{{apiVersion: v1, kind: ConfigMap, name: far, uid: {far}}}]\n"
+        ),
+    );
+    eventually("it goes", || {
+        server.run(&["-n", "elsewhere", "get", "configmap", "astray"]).is_ok_and(|out| !out.status.success())
+    });
+    let event =
+        ["-n", "elsewhere", "get", "events", "-o", "jsonpath={.items[0].reason}: {.items[0].message}"];
+    assert_eq!(
+        server.kubectl(&event),
+        format!(
+            "OwnerRefInvalidNamespace: ownerRef [v1/ConfigMap, namespace: elsewhere, name: far, uid: {far}] does not \
+             exist in namespace \"elsewhere\""
+        )
+    );
+    server.kubectl(&["delete", "configmap", "far"]);
+
     let absent = "00000000-0000-0000-0000-000000000000";
     config_map(&server, "child", Some(("nobody", absent)));
     eventually("the child goes with its child", || names(&server) == "kube-root-ca.crt");

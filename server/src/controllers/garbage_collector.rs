@@ -8,9 +8,11 @@ mod graph;
 mod owners;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use apiwright_controllers::{Change, Identity, Next, Resources, Result, Writer};
 use apiwright_json::Value;
+use apiwright_meta::field::quoted;
 use apiwright_meta::object;
 use apiwright_meta::status::Reason;
 use apiwright_registry::Store;
@@ -18,6 +20,7 @@ use apiwright_registry::resource::Scope;
 use apiwright_registry::store::{DeleteOptions, Freshness, Propagation};
 use futures::StreamExt;
 
+use super::events::Events;
 use crate::generated::controllers::garbage_collector_controller::{
     Controller, Dependents, Facts, Finalizer, Object, Owners,
 };
@@ -37,6 +40,7 @@ pub(super) struct GarbageCollector {
     resources: Arc<dyn Resources>,
     graph: Arc<Graph>,
     writer: Writer,
+    events: Events,
 }
 
 /// An object as it was found.
@@ -55,8 +59,10 @@ struct Found {
 }
 
 impl GarbageCollector {
-    pub(super) fn new(resources: Arc<dyn Resources>, writer: Writer) -> Self {
-        Self { resources, graph: Arc::default(), writer }
+    pub(super) fn new(resources: Arc<dyn Resources>, writer: Writer, events: Arc<Store>) -> Self {
+        let component = "garbage-collector-controller";
+        let events = Events { store: events, writer: writer.clone(), component };
+        Self { resources, graph: Arc::default(), writer, events }
     }
 
     /// For whoever has the queue: the collector looks at dependents of its own accord.
@@ -133,6 +139,7 @@ impl Controller for GarbageCollector {
                 finalizer: Finalizer::None,
                 owners: Owners::None,
                 dependents: Dependents::None,
+                lost: false,
             };
             return Ok((facts, Observed { found: None, kinship: Kinship::default() }));
         };
@@ -148,7 +155,7 @@ impl Controller for GarbageCollector {
             (false, false) => Finalizer::None,
         };
         let kinship = match state {
-            Object::Live => classify(&self.resources, value).await?,
+            Object::Live => classify(&self.resources, &self.graph, value).await?,
             // Whatever its owners do, it is on its way.
             Object::Absent | Object::Deleting => Kinship::default(),
         };
@@ -157,7 +164,13 @@ impl Controller for GarbageCollector {
             dependents if dependents.is_empty() => Dependents::None,
             _ => Dependents::Free,
         };
-        let facts = Facts { object: state, finalizer, owners: kinship.fact(), dependents };
+        let facts = Facts {
+            object: state,
+            finalizer,
+            owners: kinship.fact(),
+            dependents,
+            lost: !kinship.lost.is_empty(),
+        };
         Ok((facts, Observed { found: Some(found), kinship }))
     }
 
@@ -185,6 +198,17 @@ impl Controller for GarbageCollector {
     async fn let_go(&self, _key: &str, observed: Observed) -> Result<Next> {
         let Some(found) = observed.found else { return Ok(Next::Done) };
         self.change(&found, |value| drop_finalizer(value, FOREGROUND)).await
+    }
+
+    async fn report(&self, _key: &str, observed: Observed) -> Result<Next> {
+        let Some(found) = observed.found else { return Ok(Next::Done) };
+        let namespace = object::namespace(&found.value);
+        for (reference, owner) in &observed.kinship.lost {
+            let message = format!("ownerRef {reference} does not exist in namespace {}", quoted(namespace));
+            self.graph.tell(object::uid(&found.value), owner);
+            self.events.warn(&found.value, "OwnerRefInvalidNamespace", &message).await;
+        }
+        Ok(Next::After(Duration::ZERO))
     }
 
     async fn wait(&self, _key: &str, _observed: Observed) -> Result<Next> {

@@ -49,6 +49,7 @@ pub(super) fn add(assembly: &mut Assembly<'_>) -> Result<(), String> {
     let collector = GarbageCollector::new(
         Arc::clone(&assembly.parts.resources),
         assembly.parts.writer(garbage_collector::IDENTITY),
+        assembly.parts.store("", "v1", "events")?,
     );
     let graph = collector.graph();
     let queue = assembly.add(&garbage_collector_controller::SPEC, |_, _| {

@@ -3,6 +3,7 @@
 pub mod aggregation;
 pub mod certificates;
 mod cluster_roles;
+mod events;
 mod garbage_collector;
 mod identity_leases;
 mod kube;

@@ -4,6 +4,8 @@
 //! said once and referred to by a name that follows from what it is.
 //! Absence: defaults and what else v2 has no words for; they are left out, as upstream does.
 
+mod clash;
+
 use std::collections::BTreeMap;
 
 use apiwright_json::{Object, Value, to_string};
@@ -30,6 +32,8 @@ const CUSTOM_FORMS: [&str; 2] = ["application/json", "application/yaml"];
 const METHODS: [&str; 7] = ["get", "put", "post", "delete", "options", "head", "patch"];
 const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
 const EMBEDDED: &str = "x-kubernetes-embedded-resource";
+/// Where a definition says of which kinds it is.
+const KINDS: &str = "x-kubernetes-group-version-kind";
 const IDENTITY: [&str; 3] = ["apiVersion", "kind", "metadata"];
 /// What is said of a kind that takes anything.
 const SAID_OF_ANY: [&str; 2] = ["x-kubernetes-group-version-kind", "x-kubernetes-selectable-fields"];
@@ -60,19 +64,10 @@ impl Swagger {
         }
     }
 
-    /// Adds another v2 document, as another server has it. What is there stays.
+    /// Adds another v2 document, as another server has it. Paths that are there stay; definitions and parameters of
+    /// one name that say something else get another one.
     pub fn merge(&mut self, document: &Value) {
-        let parts = [
-            ("definitions", &mut self.definitions),
-            ("parameters", &mut self.parameters),
-            ("paths", &mut self.paths),
-        ];
-        for (part, known) in parts {
-            let members = document.get(part).and_then(Value::as_object).into_iter().flat_map(Object::iter);
-            for (name, value) in members {
-                known.entry(name.to_string()).or_insert_with(|| value.clone());
-            }
-        }
+        clash::merge(self, document);
     }
 
     /// The document.
@@ -98,20 +93,10 @@ impl Swagger {
     }
 
     fn define(&mut self, name: &str, schema: &Value) {
-        const KINDS: &str = "x-kubernetes-group-version-kind";
-        let Some(known) = self.definitions.get_mut(name) else {
-            self.definitions.insert(name.to_owned(), v2_definition(schema));
-            return;
-        };
-        let new = schema.get(KINDS).and_then(Value::as_array).into_iter().flatten();
-        let Some(kinds) = known.at_mut(&[KINDS]).and_then(Value::as_array_mut) else { return };
-        for kind in new {
-            if !kinds.contains(kind) {
-                kinds.push(kind.clone());
-            }
+        match self.definitions.get_mut(name) {
+            Some(known) => add_kinds(known, schema),
+            None => drop(self.definitions.insert(name.to_owned(), v2_definition(schema))),
         }
-        let key = |kind: &Value| ["group", "version", "kind"].map(|part| kind.text_at(&[part]).to_owned());
-        kinds.sort_by_key(key);
     }
 
     fn item(&mut self, item: &Value) -> Value {
@@ -184,6 +169,19 @@ impl Swagger {
         self.parameters.entry(name).or_insert(parameter);
         reference.into()
     }
+}
+
+/// A definition is also of the kinds that another one of its name is of.
+fn add_kinds(known: &mut Value, other: &Value) {
+    let new = other.get(KINDS).and_then(Value::as_array).into_iter().flatten();
+    let Some(kinds) = known.at_mut(&[KINDS]).and_then(Value::as_array_mut) else { return };
+    for kind in new {
+        if !kinds.contains(kind) {
+            kinds.push(kind.clone());
+        }
+    }
+    let key = |kind: &Value| ["group", "version", "kind"].map(|part| kind.text_at(&[part]).to_owned());
+    kinds.sort_by_key(key);
 }
 
 /// Eight characters that follow from a text (64 bits of FNV-1, cut to 48).
@@ -401,14 +399,5 @@ mod tests {
         assert_eq!(swagger.parameters.len(), 1);
         let name = decode(r#"{"name":"name","in":"path"}"#);
         assert_eq!(swagger.share(name.clone()), name);
-    }
-
-    #[test]
-    fn what_is_there_stays() {
-        let mut swagger = Swagger::default();
-        swagger.merge(&decode(r#"{"definitions":{"a":{"type":"object"}},"paths":{"/a":{}}}"#));
-        swagger.merge(&decode(r#"{"definitions":{"a":{"type":"string"},"b":{}}}"#));
-        assert_eq!(swagger.definitions["a"], decode(r#"{"type":"object"}"#));
-        assert_eq!(swagger.definitions.len(), 2);
     }
 }

@@ -31,6 +31,10 @@ struct State {
     dependents: HashMap<Str, HashSet<Key>>,
     /// The objects that wait for their dependents, by uid.
     waiting: HashMap<Str, Key>,
+    /// The owners of which it is known that they are gone for good, as long as they have dependents.
+    gone: HashSet<Str>,
+    /// The references that somebody was told of: the dependent's uid and the owner's.
+    told: HashSet<(Str, Str)>,
 }
 
 /// A reference to an owner.
@@ -70,6 +74,21 @@ impl Graph {
         keys.map(|key| Dependent { key: Key::clone(key), blocking: state.blocks(key, uid) }).collect()
     }
 
+    /// Whether an owner was seen to go.
+    pub(super) fn is_gone(&self, uid: &str) -> bool {
+        self.lock().gone.contains(uid)
+    }
+
+    /// Whether somebody was told of a reference.
+    pub(super) fn is_told(&self, dependent: &str, owner: &str) -> bool {
+        self.lock().told.contains(&(dependent.into(), owner.into()))
+    }
+
+    /// Somebody is told of a reference.
+    pub(super) fn tell(&self, dependent: &str, owner: &str) {
+        self.lock().told.insert((dependent.into(), owner.into()));
+    }
+
     /// Whether an object waits for its dependents.
     pub(super) fn is_waiting(&self, key: &str) -> bool {
         self.lock().waiting.values().any(|one| **one == *key)
@@ -100,7 +119,12 @@ impl Graph {
         let owners = unblocked.chain(references.iter().filter(|new| !before.contains(new)));
         let mut keys: Vec<Key> = owners.filter_map(|owner| state.waiting.get(&owner.uid).cloned()).collect();
         if !now {
-            keys.extend(state.dependents.get(&facts.uid).into_iter().flatten().cloned());
+            let state = &mut *state;
+            if let Some(dependents) = state.dependents.get(&facts.uid) {
+                keys.extend(dependents.iter().cloned());
+                state.gone.insert(facts.uid.clone());
+            }
+            state.told.retain(|(dependent, _)| *dependent != facts.uid);
         }
         drop(state);
         if orphans || waits && !waited || now && !references.is_empty() && before != references {
@@ -129,6 +153,7 @@ impl State {
                 keys.remove(&key);
                 if keys.is_empty() {
                     self.dependents.remove(&old.uid);
+                    self.gone.remove(&old.uid);
                 }
             }
         }

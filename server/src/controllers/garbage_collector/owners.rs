@@ -7,9 +7,9 @@ use apiwright_json::Value;
 use apiwright_meta::object::{self, OwnerReference};
 use apiwright_meta::status::Reason;
 use apiwright_registry::resource::Scope;
-use apiwright_registry::store::Freshness;
+use apiwright_registry::store::{Freshness, Paging, Selection};
 
-use super::FOREGROUND;
+use super::{FOREGROUND, Graph};
 use crate::generated::controllers::garbage_collector_controller::Owners;
 
 /// How it is with one owner.
@@ -27,15 +27,51 @@ enum Owner {
 
 /// An object's owners, by uid.
 #[derive(Debug, Default)]
-pub(super) struct Kinship(Vec<(String, Owner)>);
+pub(super) struct Kinship {
+    owners: Vec<(String, Owner)>,
+    /// The references to objects that are elsewhere, as events show them, and the owners' uids.
+    pub(super) lost: Vec<(String, String)>,
+}
 
 /// Looks an object's owners up.
-pub(super) async fn classify(resources: &Arc<dyn Resources>, value: &Value) -> Result<Kinship> {
-    let mut all = Vec::new();
+pub(super) async fn classify(
+    resources: &Arc<dyn Resources>,
+    graph: &Graph,
+    value: &Value,
+) -> Result<Kinship> {
+    let mut kinship = Kinship::default();
+    let namespace = object::namespace(value);
     for owner in object::owner_references(value) {
-        all.push((owner.uid.to_owned(), look_up(resources, object::namespace(value), owner).await?));
+        let found = look_up(resources, namespace, owner).await?;
+        let is_puzzling = match found {
+            Owner::Misplaced => true,
+            Owner::Absent => !graph.is_gone(owner.uid),
+            Owner::Present | Owner::Waiting | Owner::Unknown => false,
+        };
+        if is_puzzling
+            && !graph.is_told(object::uid(value), owner.uid)
+            && is_elsewhere(resources, owner).await?
+        {
+            kinship.lost.push((shown(owner, namespace), owner.uid.to_owned()));
+        }
+        kinship.owners.push((owner.uid.to_owned(), found));
     }
-    Ok(Kinship(all))
+    Ok(kinship)
+}
+
+/// Whether there is such an object somewhere. Everything of its kind is looked through: that is for references
+/// that never led anywhere, not for owners that were seen to go.
+async fn is_elsewhere(resources: &Arc<dyn Resources>, owner: OwnerReference<'_>) -> Result<bool> {
+    let (group, version) = owner.api_version.split_once('/').unwrap_or(("", owner.api_version));
+    let Some(store) = resources.of_kind(group, version, owner.kind) else { return Ok(false) };
+    let page = store.list(&Selection::default(), Freshness::Any, &Paging::default()).await?;
+    Ok(page.entries.iter().any(|entry| store.facts(entry).uid == owner.uid))
+}
+
+/// A reference as it is shown, with the namespace in which the owner is looked for.
+fn shown(owner: OwnerReference<'_>, namespace: &str) -> String {
+    let OwnerReference { api_version, kind, name, uid, .. } = owner;
+    format!("[{api_version}/{kind}, namespace: {namespace}, name: {name}, uid: {uid}]")
 }
 
 /// An owner is looked for in its dependent's namespace only: references do not cross namespaces.
@@ -72,9 +108,9 @@ async fn look_up(
 impl Kinship {
     /// What that comes to. What is not known for certain is not acted on.
     pub(super) fn fact(&self) -> Owners {
-        let any = |which: Owner| self.0.iter().any(|(_, one)| *one == which);
+        let any = |which: Owner| self.owners.iter().any(|(_, one)| *one == which);
         match () {
-            () if self.0.is_empty() => Owners::None,
+            () if self.owners.is_empty() => Owners::None,
             () if any(Owner::Misplaced) => Owners::Misplaced,
             () if any(Owner::Unknown) => Owners::Unknown,
             () if any(Owner::Present) && (any(Owner::Absent) || any(Owner::Waiting)) => Owners::Mixed,
@@ -87,7 +123,7 @@ impl Kinship {
     /// The uids of owners that are absent, or wait.
     pub(super) fn gone(&self) -> impl Iterator<Item = &str> {
         let gone = |owner: Owner| matches!(owner, Owner::Absent | Owner::Waiting);
-        self.0.iter().filter(move |(_, owner)| gone(*owner)).map(|(uid, _)| uid.as_str())
+        self.owners.iter().filter(move |(_, owner)| gone(*owner)).map(|(uid, _)| uid.as_str())
     }
 }
 
@@ -108,7 +144,8 @@ mod tests {
             (vec![Absent, Unknown], Owners::Unknown),
             (vec![Absent, Misplaced], Owners::Misplaced),
         ] {
-            let kinship = Kinship(owners.iter().map(|one| ("u".to_owned(), *one)).collect());
+            let owners_found = owners.iter().map(|one| ("u".to_owned(), *one)).collect();
+            let kinship = Kinship { owners: owners_found, lost: Vec::new() };
             assert_eq!(kinship.fact(), want, "{owners:?}");
         }
     }
