@@ -91,6 +91,7 @@ impl Changing<'_> {
             }
         };
         decoded.strict.iter().for_each(|fault| self.call.warnings.add(fault.as_str()));
+        self.call.warnings.extend(patch.losses(self.wanted.ty, old));
         let mut new = decoded.value;
         if mentions_ownership(body) && decode::disowns(&patch.edit(self.wanted.ty, old)?) {
             decode::disown(&mut new);

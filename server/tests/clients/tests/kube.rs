@@ -67,7 +67,7 @@ async fn server(home: &TempDir) -> Client {
         format!("--secure-port={port}"),
         format!("--data-dir={}", data.display()),
     ];
-    let Ok(Outcome::Start(flags)) = Flags::read(arguments.into_iter()) else { panic!("good flags") };
+    let Ok(Outcome::Start(flags)) = Flags::read(arguments) else { panic!("good flags") };
     let config = ServerConfig::prepare(*flags).expect("a configuration");
     tokio::spawn(apiwright::run::run(config));
     let file = data.join("kubeconfig");

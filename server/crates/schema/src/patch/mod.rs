@@ -142,6 +142,14 @@ impl Patch {
         }
     }
 
+    /// What applying it loses without an error, for people: items that are not those that the patch means.
+    pub fn losses(&self, ty: &Struct, current: &Value) -> Vec<String> {
+        match &self.steps {
+            Steps::Strategic(patch) => strategic::lost(ty, current, patch),
+            Steps::Json(_) | Steps::Merge(_) => Vec::new(),
+        }
+    }
+
     /// Whether it has no operation.
     pub fn is_empty(&self) -> bool {
         match &self.steps {

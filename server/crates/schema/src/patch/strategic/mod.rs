@@ -7,6 +7,7 @@
 //! random order, this walks in the order of the patch.
 
 mod lists;
+mod lost;
 mod place;
 
 #[cfg(test)]
@@ -47,6 +48,15 @@ pub fn apply(ty: &Struct, original: Value, patch: Value) -> Result<Value, Error>
         }
         (original, _) => Ok(original),
     }
+}
+
+/// What the patch does to other items than it means, a line each.
+pub fn lost(ty: &Struct, original: &Value, patch: &Value) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let (Value::Object(original), Value::Object(patch)) = (original, patch) {
+        lost::lost(ty, original, patch, "", &mut lines);
+    }
+    lines
 }
 
 /// Merges two objects at a place.

@@ -1,9 +1,11 @@
 use apiwright_json::to_string;
 
-use super::apply;
+use super::{apply, lost};
 use crate::patch::Error;
-use crate::testing::{With, deployment, field, json, list, map, secret, string, structure};
-use crate::{Shape, Struct};
+use crate::testing::{
+    With, deployment, field, json, list, list_of, map, node, secret, string, structure, text,
+};
+use crate::{ListKind, Ref, Shape, Struct};
 
 /// A type with one field for each way to merge.
 fn ty() -> crate::Ref<Struct> {
@@ -212,6 +214,42 @@ fn patches_fail_with_upstreams_words() {
 }
 
 #[test]
+fn what_merges_with_something_else_is_told() {
+    let port = structure(
+        "x.v1.Port",
+        vec![field("port", Shape::Int64), field("protocol", string()), field("name", string())],
+    );
+    let keys = |keys: &[&str]| ListKind::Map(Ref::Shared(keys.iter().map(|key| text(key)).collect()));
+    let ports = |kind| field("ports", list_of(node(Shape::Struct(port.clone())), kind)).merge("port");
+    let host = structure("x.v1.Host", vec![field("name", string()), ports(keys(&["port", "protocol"]))]);
+    let hosts = field("hosts", list_of(node(Shape::Struct(host)), keys(&["name"]))).merge("name");
+    let both = structure("x.v1.Both", vec![ports(keys(&["port", "protocol"])), hosts]);
+    let by_port = structure("x.v1.ByPort", vec![ports(keys(&["port"]))]);
+
+    let one = r#"{"ports":[{"port":53,"protocol":"TCP"}]}"#;
+    let two = r#"{"ports":[{"port":53,"protocol":"TCP"},{"port":53,"protocol":"UDP"}]}"#;
+    let deep = |ports: &str| format!(r#"{{"hosts":[{{"name":"a","ports":[{ports}]}}]}}"#);
+    let (tcp, udp) = (r#"{"port":53,"protocol":"TCP"}"#, r#"{"port":53,"protocol":"UDP"}"#);
+    let told = |path: &str, what: &str| {
+        format!("{path}: strategic merge patches tell items apart by port alone, and several have 53: {what}")
+    };
+    let into_one = "what the patch says of all of them went into one";
+    for (ty, original, patch, want) in [
+        (&both, one, two, vec![told("ports", into_one)]),
+        (&both, two, one, vec![told("ports", "only the first was changed")]),
+        (&both, one, one, vec![]),
+        (&both, "{}", two, vec![]),
+        (&both, two, r#"{"ports":[{"port":53,"$patch":"delete"}]}"#, vec![]),
+        (&both, two, r#"{"ports":[{"$patch":"replace"},{"port":53}]}"#, vec![]),
+        (&both, two, r#"{"ports":null}"#, vec![]),
+        (&by_port, two, two, vec![]),
+        (&both, &deep(tcp), &deep(&format!("{tcp},{udp}")), vec![told("hosts.ports", into_one)]),
+    ] {
+        assert_eq!(lost(ty, &json(original), &json(patch)), want, "{original} {patch}");
+    }
+}
+
+#[test]
 fn no_patch_panics() {
     // Each original with each patch of every row above would say little; these are the odd shapes.
     let odd = [
@@ -236,6 +274,7 @@ fn no_patch_panics() {
         for original in odd {
             for patch in odd {
                 let _ = apply(&ty, json(original), json(patch));
+                let _ = lost(&ty, &json(original), &json(patch));
             }
         }
     }
