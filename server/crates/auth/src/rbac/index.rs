@@ -1,4 +1,4 @@
-//! Roles by name, bindings by subject.
+//! Roles, and bindings by subject.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,6 +6,7 @@ use std::sync::Arc;
 use apiwright_chain::User;
 use apiwright_json::Value;
 
+use super::roles::{At, RoleRef, Roles};
 use super::rules::Rule;
 
 /// A namespace and a name; the namespace is empty for cluster-wide objects.
@@ -14,11 +15,11 @@ pub(super) type Place = (Box<str>, Box<str>);
 /// Everything that is in force.
 #[derive(Default)]
 pub(super) struct Index {
-    roles: HashMap<RoleRef, Arc<[Rule]>>,
+    pub(super) roles: Roles,
     /// Namespace, then subject; the empty namespace's bindings count everywhere.
     grants: HashMap<Box<str>, BySubject>,
-    /// What each binding put into `grants`, to take it out again.
-    subjects: HashMap<Place, Vec<Subject>>,
+    /// What each binding put into `grants`, to take it out again, and the role that it binds to.
+    bindings: HashMap<Place, (Vec<Subject>, At)>,
 }
 
 /// Two maps, so that looking a name up copies nothing.
@@ -52,24 +53,9 @@ pub(super) enum Subject {
 #[derive(Clone, Debug)]
 pub(super) struct Grant {
     binding: Box<str>,
-    pub(super) role: RoleRef,
+    pub(super) role: At,
     /// What an access review says.
     pub(super) reason: Arc<str>,
-}
-
-/// A role's address: the namespace is empty for a `ClusterRole`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct RoleRef(Box<str>, Box<str>);
-
-impl RoleRef {
-    pub(super) fn new(cluster_role: bool, namespace: &str, name: &str) -> Self {
-        Self(if cluster_role { "" } else { namespace }.into(), name.into())
-    }
-
-    pub(super) fn not_found(&self) -> String {
-        let kind = if self.0.is_empty() { "clusterrole" } else { "role" };
-        format!("{kind}.rbac.authorization.k8s.io \"{}\" not found", self.1)
-    }
 }
 
 impl Index {
@@ -84,16 +70,9 @@ impl Index {
         })
     }
 
-    pub(super) fn rules(&self, role: &RoleRef) -> Option<&Arc<[Rule]>> {
-        self.roles.get(role)
-    }
-
     pub(super) fn set_role(&mut self, place: Place, role: Option<&Value>) {
-        let key = RoleRef(place.0, place.1);
-        match role {
-            Some(role) => self.roles.insert(key, Rule::read_all(role).into()),
-            None => self.roles.remove(&key),
-        };
+        let reference = RoleRef::new(place.0.is_empty(), &place.0, &place.1);
+        self.roles.set(reference, role.map(|role| Rule::read_all(role).into()));
     }
 
     pub(super) fn set_binding(&mut self, place: Place, binding: Option<&Value>) {
@@ -108,22 +87,24 @@ impl Index {
         } else {
             format!("RoleBinding \"{name}/{namespace}\"")
         };
+        let role_name = role_ref.name().to_owned();
+        let role = self.roles.bind(role_ref);
         let here = self.grants.entry(namespace.clone()).or_default();
         let mut subjects = Vec::new();
         for subject in binding.get("subjects").and_then(Value::as_array).into_iter().flatten() {
             let Some((subject, whom)) = subject_of(subject, namespace) else { continue };
-            let reason =
-                format!("RBAC: allowed by {what} of {role_kind} \"{}\" to {whom}", role_ref.1).into();
-            let grant = Grant { binding: name.clone(), role: role_ref.clone(), reason };
+            let reason = format!("RBAC: allowed by {what} of {role_kind} \"{role_name}\" to {whom}").into();
+            let grant = Grant { binding: name.clone(), role, reason };
             let (grants, name) = here.of(&subject);
             grants.entry(name).or_default().push(grant);
             subjects.push(subject);
         }
-        self.subjects.insert(place, subjects);
+        self.bindings.insert(place, (subjects, role));
     }
 
     fn unbind(&mut self, place: &Place) {
-        let Some(subjects) = self.subjects.remove(place) else { return };
+        let Some((subjects, role)) = self.bindings.remove(place) else { return };
+        self.roles.unbind(role);
         let Some(here) = self.grants.get_mut(&place.0) else { return };
         for subject in subjects {
             let (grants, name) = here.of(&subject);
@@ -141,12 +122,12 @@ impl Index {
 
     /// Forgets the roles or bindings for which `keep` says no.
     pub(super) fn retain_roles(&mut self, mut keep: impl FnMut(&str, &str) -> bool) {
-        self.roles.retain(|role, _| keep(&role.0, &role.1));
+        self.roles.retain(|role| keep(role.namespace(), role.name()));
     }
 
     pub(super) fn retain_bindings(&mut self, mut keep: impl FnMut(&str, &str) -> bool) {
         let gone: Vec<Place> =
-            self.subjects.keys().filter(|place| !keep(&place.0, &place.1)).cloned().collect();
+            self.bindings.keys().filter(|place| !keep(&place.0, &place.1)).cloned().collect();
         for place in gone {
             self.unbind(&place);
         }
