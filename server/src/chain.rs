@@ -29,6 +29,7 @@ use apiwright_storage::Storage;
 use apiwright_webhook::{AdmissionWebhooks, Clients};
 
 use crate::admin_access::AdminAccess;
+use crate::components::Components;
 use crate::permits::AuthorizerPermits;
 use crate::resolver::ServiceResolver;
 
@@ -88,6 +89,8 @@ pub struct Outside {
     pub to_endpoints: bool,
     /// Where this server is, for those who call the Service `kubernetes`.
     pub own: Option<SocketAddr>,
+    /// Whether controllers run in this process, so that no other has to be asked how they are.
+    pub is_manager: bool,
 }
 
 /// The chain, and what it is made of, for those who look behind it.
@@ -148,7 +151,7 @@ pub fn assemble(parts: Parts) -> Result<Assembled, String> {
         .filter(|version| (parts.serves)(version))
         .map(|version| (version, resources(version, parts.event_ttl)))
         .collect();
-    let stores = stores(catalogue, &versions, &parts.storage, &parts.reserves);
+    let stores = stores(catalogue, &versions, &parts);
     let resolver: Arc<dyn Resolver> =
         Arc::new(ServiceResolver::new(&stores, parts.outside.to_endpoints, parts.outside.own));
     let clients = Clients::new(Arc::new(Backends::new(Arc::clone(&resolver), None)));
@@ -269,8 +272,7 @@ fn resources(version: &Version, event_ttl: Duration) -> Vec<Arc<Resource>> {
 fn stores(
     catalogue: &'static Catalogue,
     versions: &[(&'static Version, Vec<Arc<Resource>>)],
-    storage: &Arc<dyn Storage>,
-    reserves: &ReserveOf,
+    parts: &Parts,
 ) -> Stores {
     let all =
         versions.iter().flat_map(|(version, resources)| resources.iter().map(move |one| (version, one)));
@@ -278,12 +280,16 @@ fn stores(
         all.map(|(version, resource)| {
             let key = (version.group.to_string(), version.name.to_string(), resource.plural.to_string());
             let stored = &resource.storage.kind;
-            let store = Store::new(Arc::clone(resource), Arc::clone(storage));
+            let mut storage = Arc::clone(&parts.storage);
+            if version.group.is_empty() && &*resource.plural == "componentstatuses" {
+                storage = Arc::new(Components::new(storage, parts.outside.is_manager));
+            }
+            let store = Store::new(Arc::clone(resource), storage);
             let store = match catalogue.kind(&stored.group, &stored.version, &stored.kind) {
                 Some(kind) => store.stored_as(Ref::Static(kind.schema)),
                 None => store,
             };
-            let store = match reserves(&version.group, &resource.plural) {
+            let store = match (parts.reserves)(&version.group, &resource.plural) {
                 Some(reserve) => store.with_reserve(reserve),
                 None => store,
             };

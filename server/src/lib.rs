@@ -7,6 +7,7 @@ pub mod audit;
 pub mod bootstrap;
 pub mod chain;
 mod client;
+mod components;
 pub mod config;
 pub mod controllers;
 pub mod encryption;

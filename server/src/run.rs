@@ -128,6 +128,7 @@ pub async fn run(config: Config) -> Result<(), String> {
             identity: Some(Arc::clone(&config.proxy_client)),
             to_endpoints: config.flags.enable_aggregator_routing,
             own: Some(SocketAddr::new(crate::config::local(address.ip()), address.port())),
+            is_manager: config.flags.controllers != ["-*"],
         },
     })?;
     let definitions = assembled.definitions();

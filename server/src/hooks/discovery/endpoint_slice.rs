@@ -37,7 +37,13 @@ impl Hooks for EndpointSlice {
         old: &Value,
         errors: &mut ErrorList,
     ) {
+        // Upstream says last that the type of addresses stays.
+        let (stays, faults) = std::mem::take(&mut errors.0)
+            .into_iter()
+            .partition(|error| error.body.ends_with(": field is immutable"));
+        errors.0 = faults;
         validate::slice(object, Some(old), errors);
+        errors.0.extend::<Vec<_>>(stays);
     }
 
     fn warnings(&self, object: &Value, _old: Option<&Value>) -> Vec<String> {

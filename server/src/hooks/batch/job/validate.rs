@@ -4,7 +4,7 @@ use apiwright_json::{Object, Value};
 use apiwright_meta::domains::validate_domain_prefixed_path;
 use apiwright_meta::field::{go_value, quoted};
 use apiwright_meta::labels::{LabelSelector, SelectorLeniency, validate_label_selector};
-use apiwright_meta::{ErrorList, Path, object};
+use apiwright_meta::{ErrorList, Path, names, object};
 
 use super::{JOB_NAME, OLD_JOB_NAME, OLD_UID, UID, failure_policy, success_policy};
 use crate::generated::catalogue;
@@ -21,6 +21,21 @@ pub(super) fn job(job: &Value, errors: &mut ErrorList) {
     let mut out = Faults::take(errors, &Path::new("spec"));
     generated_selector(job, &mut out);
     with_selector(job, &mut out);
+    last_host_name(job, &mut out);
+}
+
+/// The pods of an indexed job are called after it and their index: that must be a name of a host.
+fn last_host_name(job: &Value, out: &mut Faults<'_>) {
+    let completions = job.at(&["spec", "completions"]).and_then(Value::as_i64).unwrap_or_default();
+    if job.text_at(&["spec", "completionMode"]) != "Indexed" || completions <= 0 {
+        return;
+    }
+    let name = object::name(job);
+    let host = format!("{name}-{}", completions - 1);
+    if !names::dns1123_label(&host).is_empty() {
+        let why = format!("will not able to create pod with invalid DNS label: {host}");
+        out.invalid(Path::new("metadata").child("name"), quoted(name), &why);
+    }
 }
 
 /// The faults of a Job's spec, its selector among them.

@@ -10,6 +10,7 @@ use apiwright_meta::labels::validate_labels;
 use apiwright_meta::{ErrorList, Path, names, object};
 
 use super::address_rules;
+use crate::hooks::shared::faults::Faults;
 use crate::hooks::shared::ip::special_ip;
 use crate::hooks::shared::ports::port_number_or_name;
 use crate::services::spec::{Spec, number};
@@ -24,6 +25,10 @@ const AFFINITY_SECONDS_MAX: i64 = 86_400;
 
 /// The faults of a Service; those that `old` had as well count where rules became stricter.
 pub(super) fn service(service: &Value, old: Option<&Value>, errors: &mut ErrorList) {
+    all(service, old, &mut Faults::take(errors, &Path::new("spec")));
+}
+
+fn all(service: &Value, old: Option<&Value>, errors: &mut Faults<'_>) {
     let spec = Spec::of(service);
     let path = Path::new("spec");
     topology(service, errors);
@@ -35,8 +40,10 @@ pub(super) fn service(service: &Value, old: Option<&Value>, errors: &mut ErrorLi
     if let Some(selector) = spec.get("selector").and_then(Value::as_object) {
         errors.append(validate_labels(selector, &path.child("selector")));
     }
+    errors.declared(&path.child("sessionAffinity"));
     affinity(spec, &path, errors);
     external_addresses(spec, old.map(Spec::of), &path.child("externalIPs"), errors);
+    errors.declared(&path.child("type"));
     unique_ports(spec, &path.child("ports"), errors);
     source_ranges(service, spec, &path, errors);
     if spec.get("allocateLoadBalancerNodePorts").is_some() && !spec.is_load_balancer() {
@@ -50,6 +57,7 @@ pub(super) fn service(service: &Value, old: Option<&Value>, errors: &mut ErrorLi
 pub(super) fn update(new: &Value, old: &Value, errors: &mut ErrorList) {
     let (spec, before) = (Spec::of(new), Spec::of(old));
     let path = Path::new("spec");
+    let errors = &mut Faults::take(errors, &path);
     if !spec.is_external_name() && !before.is_external_name() {
         address_rules::update(spec, before, errors);
     }
@@ -66,7 +74,7 @@ pub(super) fn update(new: &Value, old: &Value, errors: &mut ErrorList) {
     {
         errors.forbidden(path.child(check), "field is immutable");
     }
-    service(new, Some(old), errors);
+    all(new, Some(old), errors);
 }
 
 /// The faults of a status.
@@ -124,7 +132,7 @@ fn by_type(spec: Spec<'_>, path: &Path, errors: &mut ErrorList) {
     }
 }
 
-fn ports(spec: Spec<'_>, path: &Path, errors: &mut ErrorList) {
+fn ports(spec: Spec<'_>, path: &Path, errors: &mut Faults<'_>) {
     let ports = spec.items("ports");
     let mut seen = HashSet::new();
     for (at, port) in ports.iter().enumerate() {
@@ -142,6 +150,7 @@ fn ports(spec: Spec<'_>, path: &Path, errors: &mut ErrorList) {
         for why in names::port_num(number(port, "port")) {
             errors.invalid(path.child("port"), number(port, "port"), &why);
         }
+        errors.declared(&path.child("protocol"));
         port_number_or_name(port.get("targetPort"), &path.child("targetPort"), errors);
         if let Some(protocol) = port.get("appProtocol").and_then(Value::as_str) {
             errors.invalid_each(&path.child("appProtocol"), protocol, names::qualified_name(protocol));
@@ -243,7 +252,7 @@ fn balancer_class(spec: Spec<'_>, path: &Path, errors: &mut ErrorList) {
     }
 }
 
-fn traffic(spec: Spec<'_>, path: &Path, errors: &mut ErrorList) {
+fn traffic(spec: Spec<'_>, path: &Path, errors: &mut Faults<'_>) {
     let policy = spec.text("externalTrafficPolicy");
     let external = path.child("externalTrafficPolicy");
     match policy {
@@ -272,6 +281,7 @@ fn traffic(spec: Spec<'_>, path: &Path, errors: &mut ErrorList) {
     if spec.get("internalTrafficPolicy").is_none() && !spec.is_external_name() {
         errors.required(path.child("internalTrafficPolicy"), "");
     }
+    errors.declared(&path.child("internalTrafficPolicy"));
     let distribution = spec.get("trafficDistribution").and_then(Value::as_str);
     if let Some(other) = distribution.filter(|one| !DISTRIBUTIONS.contains(one)) {
         errors.not_supported(path.child("trafficDistribution"), quoted(other), &DISTRIBUTIONS);
