@@ -15,6 +15,7 @@ mod replication_controller;
 mod resource_quota;
 mod secret;
 mod service;
+mod service_account;
 
 pub use component_status::ComponentStatus;
 pub use config_map::ConfigMap;
@@ -33,3 +34,4 @@ pub use replication_controller::ReplicationController;
 pub use resource_quota::ResourceQuota;
 pub use secret::Secret;
 pub use service::Service;
+pub use service_account::ServiceAccount;

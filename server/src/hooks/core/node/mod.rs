@@ -26,6 +26,15 @@ impl Hooks for Node {
         }
     }
 
+    /// Configuration by way of nodes is gone: it is dropped, unless the node has it already.
+    fn prepare_create(&self, _context: WriteContext<'_>, object: &mut Value) {
+        drop_config(object, None);
+    }
+
+    fn prepare_update(&self, _context: WriteContext<'_>, object: &mut Value, old: &Value) {
+        drop_config(object, Some(old));
+    }
+
     fn validate_create(&self, _context: WriteContext<'_>, object: &Value, errors: &mut ErrorList) {
         validate::node(object, errors);
     }
@@ -67,6 +76,15 @@ impl Hooks for Node {
             "External-IP" => address(object, "ExternalIP").into(),
             "Kernel-Version" => kernel(object).into(),
             _ => Value::Null,
+        }
+    }
+}
+
+fn drop_config(object: &mut Value, old: Option<&Value>) {
+    for (part, member) in [("spec", "configSource"), ("status", "config")] {
+        let is_new = old.is_none_or(|old| old.at(&[part, member]).is_none());
+        if let Some(part) = object.at_mut(&[part]).and_then(Value::as_object_mut).filter(|_| is_new) {
+            part.remove(member);
         }
     }
 }
