@@ -1,7 +1,8 @@
 //! Follows the definitions in storage: names are accepted, what has its names is served, what is
 //! deleted is cleaned up.
 //!
-//! Position: one task, one event at a time; the decisions are [`naming`]'s.
+//! Position: one task, one event at a time; the decisions are [`naming`]'s. What was decided holds here at
+//! once and is written beside, one write of a definition at a time.
 //! Invariant: what is reported as established is served already.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -10,15 +11,17 @@ use std::time::Duration;
 
 use apiwright_chain::Drain;
 use apiwright_json::{Object, Value, decode};
-use apiwright_meta::object;
 use apiwright_meta::status::Reason;
+use apiwright_meta::{Status, object};
 use apiwright_registry::Store;
 use apiwright_storage::{At, Entry, Error, Event, Range, Revision, Watch};
 use futures::StreamExt;
+use tokio::sync::Semaphore;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tracing::{error, warn};
 
 use crate::cleanup::Cleanup;
-use crate::definition::{Definition, Names};
+use crate::definition::{Decision, Definition, Names};
 use crate::naming::{self, Naming, Used};
 use crate::status;
 use crate::view::CustomResources;
@@ -28,6 +31,8 @@ use crate::{approval, conditions};
 pub(crate) const PREFIX: &str = "/registry/apiextensions.k8s.io/customresourcedefinitions/";
 /// How long a failed cleanup waits before it tries again.
 const CLEANUP_RETRY: Duration = Duration::from_secs(5);
+/// How many statuses are written at the same time: storage makes few writes of them.
+const WRITERS_MAX: usize = 64;
 
 /// Keeps the view and the status of definitions.
 pub struct Controller {
@@ -36,8 +41,18 @@ pub struct Controller {
     definitions: BTreeMap<String, Definition>,
     groups: BTreeMap<String, Group>,
     revision: Revision,
+    /// The definitions whose status is being written.
+    writing: HashSet<String>,
+    written: (UnboundedSender<Written>, UnboundedReceiver<Written>),
+    writers: Arc<Semaphore>,
     /// The uids of the definitions that are being cleaned up.
     cleaning: Arc<Mutex<HashSet<String>>>,
+}
+
+/// What came of a write of a definition's status.
+struct Written {
+    name: String,
+    outcome: Result<Arc<Entry>, Box<Status>>,
 }
 
 /// The definitions of a group.
@@ -58,6 +73,9 @@ impl Controller {
             definitions: BTreeMap::new(),
             groups: BTreeMap::new(),
             revision: 0,
+            writing: HashSet::new(),
+            written: unbounded_channel(),
+            writers: Arc::new(Semaphore::new(WRITERS_MAX)),
             cleaning: Arc::default(),
         }
     }
@@ -99,7 +117,7 @@ impl Controller {
         loop {
             let names: Vec<String> = self.definitions.keys().cloned().collect();
             for name in names {
-                self.settle(name).await;
+                self.settle(&name);
             }
             let mut resume = true;
             while resume {
@@ -118,43 +136,83 @@ impl Controller {
 
     /// Applies events until the watch ends; gives whether another can go on where it ended.
     async fn events(&mut self, mut watch: Watch) -> bool {
-        while let Some(event) = watch.next().await {
-            let event = match event {
-                Ok(event) => event,
-                Err(Error::Compacted { .. }) => return false,
-                Err(why) => {
+        loop {
+            let event = tokio::select! {
+                biased;
+                Some(written) = self.written.1.recv() => {
+                    if !self.has_written(written) {
+                        return false;
+                    }
+                    continue;
+                }
+                event = watch.next() => event,
+            };
+            match event {
+                Some(Ok(event)) => self.apply(event),
+                Some(Err(Error::Compacted { .. })) => return false,
+                Some(Err(why)) => {
                     warn!(%why, "a watch of definitions ended");
                     return true;
                 }
-            };
-            self.revision = event.revision();
-            match event {
-                Event::Put { entry, .. } => {
-                    if let Some(definition) = read(&entry) {
-                        let name = definition.name.clone();
-                        let freed = self.take(definition);
-                        self.custom.has_applied(self.revision);
-                        self.settle(name.clone()).await;
-                        if freed {
-                            self.settle_others(&name).await;
-                        }
-                    }
-                }
-                Event::Delete { previous, .. } => {
-                    let name = previous.key.strip_prefix(PREFIX).unwrap_or_default().to_owned();
-                    if let Some(group) = self.forget(&name) {
-                        self.settle_group(&group, &name).await;
-                    }
-                }
-                Event::Progress(_) => {}
+                None => return true,
             }
         }
-        true
+    }
+
+    fn apply(&mut self, event: Event) {
+        self.revision = event.revision();
+        match event {
+            Event::Put { entry, .. } => {
+                if let Some(definition) = read(&entry) {
+                    let name = definition.name.clone();
+                    let freed = self.take(definition);
+                    self.custom.has_applied(self.revision);
+                    self.settle(&name);
+                    if freed {
+                        self.settle_others(&name);
+                    }
+                }
+            }
+            Event::Delete { previous, .. } => {
+                let name = previous.key.strip_prefix(PREFIX).unwrap_or_default().to_owned();
+                if let Some(group) = self.forget(&name) {
+                    self.settle_group(&group, &name);
+                }
+            }
+            Event::Progress(_) => {}
+        }
+    }
+
+    /// Goes on with a definition whose status was written; gives whether what is known here still holds.
+    fn has_written(&mut self, Written { name, outcome }: Written) -> bool {
+        self.writing.remove(&name);
+        match outcome {
+            Ok(entry) => {
+                let Some(definition) = read(&entry) else { return true };
+                if self.take(definition) {
+                    self.settle_others(&name);
+                }
+                // What has its names becomes established in a second step.
+                self.settle(&name);
+                true
+            }
+            // Who deleted it has been there; the event comes.
+            Err(status) if status.reason == Some(Reason::NotFound) => true,
+            Err(status) => {
+                error!(name, why = status.message, "cannot report which names are accepted");
+                false
+            }
+        }
     }
 
     /// Remembers and serves a definition as it is; gives whether others may have its names now.
     fn take(&mut self, definition: Definition) -> bool {
         self.custom.set(&definition, definition.is_served());
+        self.remember(definition)
+    }
+
+    /// The same, served as it was.
+    fn remember(&mut self, definition: Definition) -> bool {
         let group = self.groups.entry(definition.group.clone()).or_default();
         group.definitions.insert(definition.name.clone());
         group.used.add(&definition.accepted);
@@ -182,9 +240,9 @@ impl Controller {
         Some(definition.group)
     }
 
-    /// Brings one definition to where it should be.
-    async fn settle(&mut self, name: String) {
-        let Some(definition) = self.definitions.get(&name) else { return };
+    /// Brings one definition to where it should be, or a step nearer.
+    fn settle(&mut self, name: &str) {
+        let Some(definition) = self.definitions.get(name) else { return };
         if definition.cleaning {
             self.clean_up(definition);
         }
@@ -195,13 +253,25 @@ impl Controller {
         if naming.is_none() && approval.is_none() {
             return;
         }
-        if let Some(naming) = naming.as_ref().filter(|naming| naming.names_accepted.status == "True") {
-            let mut served = definition.clone();
-            served.accepted = naming.accepted.clone();
-            self.custom.set(&served, true);
-        }
         let uid = definition.uid.clone();
-        let change = |value: &mut Value| {
+        if let Some(naming) = &naming {
+            let decided = Definition { accepted: naming.accepted.clone(), ..definition.clone() };
+            // What is served is served before it says so.
+            if naming.names_accepted.status == "True" {
+                self.custom.set(&decided, true);
+            }
+            // Nobody else gets these names while they are being written.
+            self.remember(decided);
+        }
+        // What is being written is decided anew when it is.
+        if self.writing.insert(name.to_owned()) {
+            self.write(name.to_owned(), uid, approval, naming);
+        }
+    }
+
+    /// Writes what was decided.
+    fn write(&self, name: String, uid: String, approval: Option<Decision>, naming: Option<Naming>) {
+        let change = move |value: &mut Value| {
             if object::uid(value) != uid {
                 return;
             }
@@ -212,36 +282,32 @@ impl Controller {
                 report(value, naming);
             }
         };
-        match status::write(&self.store, &name, &change).await {
-            Ok(entry) => {
-                let Some(definition) = read(&entry) else { return };
-                if self.take(definition) {
-                    Box::pin(self.settle_others(&name)).await;
-                }
-                // What has its names becomes established in a second step.
-                Box::pin(self.settle(name)).await;
-            }
-            // Who deleted it has been there; the event comes.
-            Err(status) if status.reason == Some(Reason::NotFound) => {}
-            Err(status) => error!(name, why = status.message, "cannot report which names are accepted"),
-        }
+        let (store, writers, written) =
+            (Arc::clone(&self.store), Arc::clone(&self.writers), self.written.0.clone());
+        tokio::spawn(async move {
+            // Nobody closes it.
+            let _permit = writers.acquire().await;
+            let outcome = status::write(&store, &name, &change).await;
+            // Where nobody listens any more, the server ends.
+            let _ = written.send(Written { name, outcome });
+        });
     }
 
     /// Reconsiders those of a group that wait for names.
-    async fn settle_others(&mut self, name: &str) {
+    fn settle_others(&mut self, name: &str) {
         if let Some(group) = self.definitions.get(name).map(|definition| definition.group.clone()) {
-            self.settle_group(&group, name).await;
+            self.settle_group(&group, name);
         }
     }
 
-    async fn settle_group(&mut self, group: &str, except: &str) {
+    fn settle_group(&mut self, group: &str, except: &str) {
         let waiting: Vec<String> = self
             .group(group)
             .filter(|one| one.name != except && one.names != one.accepted)
             .map(|one| one.name.clone())
             .collect();
         for name in waiting {
-            Box::pin(self.settle(name)).await;
+            self.settle(&name);
         }
     }
 

@@ -142,7 +142,9 @@ mod tests {
 
     fn used(by: &[&Definition]) -> Used {
         let mut used = Used::default();
-        by.iter().for_each(|one| used.add(&one.accepted));
+        for one in by {
+            used.add(&one.accepted);
+        }
         used
     }
 
