@@ -182,10 +182,13 @@ pub(crate) fn given<'a>(value: &'a Value, path: &[&str]) -> Option<&'a Value> {
 mod tests {
     use super::*;
 
+    /// Secrets, ConfigMaps, claims for volumes and for devices.
+    type Named = [&'static [&'static str]; 4];
+
     #[test]
     fn what_pods_name() {
         #[rustfmt::skip]
-        let table: &[(&str, [&[&str]; 4], Option<&str>)] = &[
+        let table: &[(&str, Named, Option<&str>)] = &[
             ("{}", [&[], &[], &[], &[]], None),
             (r#"{"spec":{"serviceAccountName":"a"}}"#, [&[], &[], &[], &[]], Some("serviceaccounts")),
             (r#"{"spec":{"imagePullSecrets":[{"name":"p"}],"containers":[{"envFrom":[{"secretRef":{"name":"f"}},{"configMapRef":{"name":"m"}}],"env":[{"valueFrom":{"secretKeyRef":{"name":"k"}}}]}]}}"#, [&["p", "f", "k"], &["m"], &[], &[]], Some("secrets")),

@@ -138,7 +138,7 @@ mod tests {
             let user = User { name: name.into(), ..User::default() };
             access.authenticated(Authentication::Success, Some(&user), Duration::from_micros(1500));
         }
-        access.authenticated(Authentication::Error, None, Duration::from_secs(60));
+        access.authenticated(Authentication::Error, None, Duration::from_mins(1));
         access.authorized(Authorization::NoOpinion, Duration::ZERO);
         let mut out = String::new();
         access.render(&mut out);
