@@ -29,3 +29,4 @@ pub mod run;
 pub mod services;
 pub mod snapshot;
 pub mod storage;
+pub mod stored;

@@ -30,7 +30,7 @@ use crate::controllers::{
     kubernetes_endpoints::{Membership, Rule},
 };
 use crate::encryption;
-use crate::flags::EndpointReconciler;
+use crate::flags::{EndpointReconciler, StorageEngine};
 use crate::generated::{BOOTSTRAP, CHAIN, catalogue};
 use crate::identity;
 use crate::issuer::IssuerPages;
@@ -42,6 +42,7 @@ use crate::resources::AllResources;
 use crate::services::{Ranges, Services};
 use crate::snapshot::SnapshotPage;
 use crate::storage;
+use crate::stored::Stored;
 
 /// How long requests may take to end once the drain has begun.
 const DRAIN_SECONDS_MAX: u64 = 60;
@@ -133,7 +134,15 @@ pub async fn run(config: Config) -> Result<(), String> {
     })?;
     let definitions = assembled.definitions();
     let resources = Arc::new(AllResources::new(assembled.stores.clone(), Arc::clone(&assembled.custom)));
-    let (webhooks, policies) = (assembled.webhooks, assembled.policies);
+    let (webhooks, policies) = (Arc::new(assembled.webhooks), assembled.policies);
+    let (admission, called) = (Arc::clone(&assembled.admission), Arc::clone(&webhooks));
+    metrics.include(Arc::new(move |out: &mut String| admission.render_metrics(out)));
+    metrics.include(Arc::new(move |out: &mut String| called.render_metrics(out)));
+    let files = (storage::choose(&config.flags)? == StorageEngine::Embedded)
+        .then(|| storage::directory(&config.flags.data_dir));
+    let stored = Arc::new(Stored::new(files));
+    metrics.include(Arc::clone(&stored) as _);
+    tokio::spawn(stored.follow(assembled.stores.iter().cloned().collect(), drain.clone()));
     let server = assembled.server.prepare();
     let decides: Arc<dyn Authorizer> = Arc::clone(&authorizer) as _;
     if let Some(issuers) = issuers {

@@ -16,6 +16,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
 
 use super::free_port;
 
@@ -103,6 +104,11 @@ impl Server {
         Client::connect(&self.home.join(".apiwright/pki/ca.crt"), self.port).await
     }
 
+    /// A connection on which nothing has been said yet.
+    pub async fn raw(&self, protocol: &[u8]) -> TlsStream<TcpStream> {
+        shake_hands(&self.home.join(".apiwright/pki/ca.crt"), self.port, protocol).await
+    }
+
     /// The answer to a GET.
     pub async fn get(&self, path: &str) -> Response<Incoming> {
         self.client().await.send(Method::GET, path, "").await.expect("an answer")
@@ -124,23 +130,7 @@ impl Drop for Server {
 impl Client {
     /// A connection to a server on this machine whose certificate this authority signed.
     pub async fn connect(authority: &Path, port: u16) -> Self {
-        let mut roots = rustls::RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_file(authority).expect("a certificate")).expect("an authority");
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let mut config = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .expect("versions")
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        config.alpn_protocols = vec![b"h2".to_vec()];
-        let stream = TcpStream::connect(("127.0.0.1", port)).await.expect("a connection");
-        // Otherwise the end of a body waits for the other side's delayed acknowledgement.
-        stream.set_nodelay(true).expect("an open connection");
-        let name = ServerName::try_from("127.0.0.1").expect("a name");
-        let stream = tokio_rustls::TlsConnector::from(Arc::new(config))
-            .connect(name, stream)
-            .await
-            .expect("a handshake");
+        let stream = shake_hands(authority, port, b"h2").await;
         let (sender, connection) =
             hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
                 .await
@@ -187,4 +177,22 @@ impl Client {
         let body = response.into_body().collect().await?.to_bytes();
         Ok((code, String::from_utf8_lossy(&body).into_owned()))
     }
+}
+
+/// A connection to a server on this machine whose certificate this authority signed, for one protocol.
+async fn shake_hands(authority: &Path, port: u16, protocol: &[u8]) -> TlsStream<TcpStream> {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(authority).expect("a certificate")).expect("an authority");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![protocol.to_vec()];
+    let stream = TcpStream::connect(("127.0.0.1", port)).await.expect("a connection");
+    // Otherwise the end of a body waits for the other side's delayed acknowledgement.
+    stream.set_nodelay(true).expect("an open connection");
+    let name = ServerName::try_from("127.0.0.1").expect("a name");
+    tokio_rustls::TlsConnector::from(Arc::new(config)).connect(name, stream).await.expect("a handshake")
 }

@@ -2,17 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Instant;
 
 use apiwright_json::Value;
 use apiwright_meta::status::Result;
 
 use crate::attributes::Attributes;
+use crate::figures::{self, Durations, Step};
 use crate::plugin::Plugin;
 
 /// The plugins of a server, in the order in which they run.
 #[derive(Clone, Default)]
 pub struct Admission {
-    plugins: Vec<Arc<dyn Plugin>>,
+    plugins: Vec<(Arc<dyn Plugin>, Arc<Durations>)>,
+    steps: Arc<Durations>,
 }
 
 /// Why plugins cannot be chosen as an operator asked.
@@ -62,18 +65,19 @@ impl Admission {
                 plugins.push(Arc::clone(plugin.ok_or_else(|| ChoiceError::Missing(name.to_owned()))?));
             }
         }
-        Ok(Self { plugins })
+        Ok(Self::of(plugins))
     }
 
     /// These plugins in this order.
     pub fn of(plugins: Vec<Arc<dyn Plugin>>) -> Self {
-        Self { plugins }
+        let plugins = plugins.into_iter().map(|plugin| (plugin, Arc::default())).collect();
+        Self { plugins, steps: Arc::default() }
     }
 
     /// These plugins and one more, after them.
     #[must_use]
     pub fn and(mut self, plugin: Arc<dyn Plugin>) -> Self {
-        self.plugins.push(plugin);
+        self.plugins.push((plugin, Arc::default()));
         self
     }
 
@@ -84,7 +88,7 @@ impl Admission {
 
     /// The names of the plugins that run.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.plugins.iter().map(|plugin| plugin.name())
+        self.plugins.iter().map(|(plugin, _)| plugin.name())
     }
 
     /// Lets every plugin change the object of a request; again, where what is configured has changed it.
@@ -97,11 +101,13 @@ impl Admission {
         mut object: Option<&mut Value>,
         old: Option<&Value>,
     ) -> Result<()> {
-        self.turn(request, object.as_deref_mut(), old).await?;
-        if request.reinvocation.begin_second() {
-            self.turn(request, object, old).await?;
+        let begun = Instant::now();
+        let mut admitted = self.turn(request, object.as_deref_mut(), old).await;
+        if admitted.is_ok() && request.reinvocation.begin_second() {
+            admitted = self.turn(request, object, old).await;
         }
-        Ok(())
+        self.steps.count(request.operation, Step::Admit, admitted.is_err(), begun);
+        admitted
     }
 
     async fn turn(
@@ -110,8 +116,11 @@ impl Admission {
         mut object: Option<&mut Value>,
         old: Option<&Value>,
     ) -> Result<()> {
-        for plugin in self.plugins.iter().filter(|plugin| plugin.concerns(request)) {
-            plugin.mutate(request, object.as_deref_mut(), old).await?;
+        for (plugin, durations) in self.plugins.iter().filter(|(plugin, _)| plugin.concerns(request)) {
+            let begun = Instant::now();
+            let admitted = plugin.mutate(request, object.as_deref_mut(), old).await;
+            durations.count(request.operation, Step::Admit, admitted.is_err(), begun);
+            admitted?;
         }
         Ok(())
     }
@@ -126,10 +135,31 @@ impl Admission {
         object: Option<&Value>,
         old: Option<&Value>,
     ) -> Result<()> {
-        for plugin in self.plugins.iter().filter(|plugin| plugin.concerns(request)) {
-            plugin.validate(request, object, old).await?;
+        let begun = Instant::now();
+        let admitted = self.look(request, object, old).await;
+        self.steps.count(request.operation, Step::Validate, admitted.is_err(), begun);
+        admitted
+    }
+
+    async fn look(
+        &self,
+        request: &Attributes<'_>,
+        object: Option<&Value>,
+        old: Option<&Value>,
+    ) -> Result<()> {
+        for (plugin, durations) in self.plugins.iter().filter(|(plugin, _)| plugin.concerns(request)) {
+            let begun = Instant::now();
+            let admitted = plugin.validate(request, object, old).await;
+            durations.count(request.operation, Step::Validate, admitted.is_err(), begun);
+            admitted?;
         }
         Ok(())
+    }
+
+    /// Appends how long it took, in Prometheus' text format.
+    pub fn render_metrics(&self, out: &mut String) {
+        let plugins = self.plugins.iter().map(|(plugin, durations)| (plugin.name(), &**durations));
+        figures::render(out, plugins, &self.steps);
     }
 }
 

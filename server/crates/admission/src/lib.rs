@@ -7,6 +7,7 @@
 pub mod admission;
 pub mod annotations;
 pub mod attributes;
+mod figures;
 pub mod forms;
 pub mod matching;
 pub mod objects;

@@ -16,11 +16,14 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use apiwright_chain::{Body, Pages, Piece, Pieces, Request, RequestInfo, Response, User, respond};
+use bytes::Buf;
 use futures::Stream;
 use futures::future::BoxFuture;
 use hashbrown::HashTable;
 
 use series::{Labels, Series};
+
+pub use apiwright_meta::metrics::help;
 
 /// How many different kinds of requests are told apart.
 const SERIES_MAX: usize = 10_000;
@@ -50,8 +53,8 @@ pub struct Metrics {
 
 impl Metrics {
     /// A request came in.
-    pub(crate) fn begin(self: &Arc<Self>, info: &RequestInfo, at: Instant) -> Counted {
-        let series = self.series(&Labels::of(info));
+    pub(crate) fn begin(self: &Arc<Self>, info: &RequestInfo, query: &str, at: Instant) -> Counted {
+        let series = self.series(&Labels::of(info, query));
         let long_running = info.is_long_running();
         let gauge = if info.is_read_only() { Gauge::Reading } else { Gauge::Writing };
         if long_running {
@@ -59,7 +62,7 @@ impl Metrics {
         } else {
             self.gauge(gauge).fetch_add(1, Ordering::Relaxed);
         }
-        Counted { metrics: Arc::clone(self), series, at, long_running, gauge, code: None }
+        Counted { metrics: Arc::clone(self), series, at, long_running, gauge, code: None, bytes: 0 }
     }
 
     /// It was asked who asks; the user, where that is known now.
@@ -116,6 +119,15 @@ impl Metrics {
             series.render_totals(&mut out);
         }
         self.access.render(&mut out);
+        help(
+            &mut out,
+            "apiserver_response_sizes",
+            "histogram",
+            "Response size distribution in bytes for each group, version, verb, resource, subresource, scope and component.",
+        );
+        for series in &all {
+            series.render_sizes(&mut out);
+        }
         for source in self.sources.read().unwrap_or_else(PoisonError::into_inner).iter() {
             source.render(&mut out);
         }
@@ -180,15 +192,19 @@ pub(crate) struct Counted {
     long_running: bool,
     gauge: Gauge,
     code: Option<u16>,
+    bytes: u64,
 }
 
 impl Counted {
     /// The answer; a streamed one is under way until its end.
     pub(crate) fn end(mut self, mut response: Response) -> Response {
         self.code = Some(response.status().as_u16());
+        if let Body::Full(piece) = response.body() {
+            self.bytes = piece.remaining() as u64;
+        }
         if let Body::Stream(stream) = response.body_mut() {
             let stream = std::mem::replace(stream, Box::pin(futures::stream::empty()));
-            *response.body_mut() = Body::Stream(Box::pin(CountedStream { stream, _counted: self }));
+            *response.body_mut() = Body::Stream(Box::pin(CountedStream { stream, counted: self }));
         }
         response
     }
@@ -203,26 +219,26 @@ impl Drop for Counted {
         }
         if let Some(code) = self.code {
             self.series.count(code, (!self.long_running).then(|| self.at.elapsed()));
+            self.series.count_size(self.bytes);
         }
     }
 }
 
 struct CountedStream {
     stream: Pieces,
-    _counted: Counted,
+    counted: Counted,
 }
 
 impl Stream for CountedStream {
     type Item = std::io::Result<Piece>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.stream.as_mut().poll_next(cx)
+        let next = self.stream.as_mut().poll_next(cx);
+        if let Poll::Ready(Some(Ok(piece))) = &next {
+            self.counted.bytes += piece.remaining() as u64;
+        }
+        next
     }
-}
-
-/// The lines before a metric's own.
-pub fn help(out: &mut String, name: &str, kind: &str, text: &str) {
-    let _ = writeln!(out, "# HELP {name} {text}\n# TYPE {name} {kind}");
 }
 
 #[cfg(test)]
@@ -245,10 +261,10 @@ mod tests {
         ] {
             let mut response = Response::default();
             *response.status_mut() = StatusCode::from_u16(code).unwrap();
-            drop(metrics.begin(&info(method, path), Instant::now()).end(response));
+            drop(metrics.begin(&info(method, path), "", Instant::now()).end(response));
         }
-        let watch = metrics.begin(&info("GET", "/api/v1/watch/pods"), Instant::now());
-        let get = metrics.begin(&info("GET", "/healthz"), Instant::now());
+        let watch = metrics.begin(&info("GET", "/api/v1/watch/pods"), "", Instant::now());
+        let get = metrics.begin(&info("GET", "/healthz"), "", Instant::now());
         let text = metrics.render();
         #[rustfmt::skip]
         let expected = [
@@ -270,7 +286,7 @@ mod tests {
     fn series_have_an_end() {
         let metrics = Arc::new(Metrics::default());
         for number in 0..SERIES_MAX + 50 {
-            drop(metrics.begin(&info("GET", &format!("/apis/g/v1/r{number}")), Instant::now()));
+            drop(metrics.begin(&info("GET", &format!("/apis/g/v1/r{number}")), "", Instant::now()));
         }
         assert_eq!(metrics.series.read().unwrap().len(), SERIES_MAX + 1);
     }

@@ -98,7 +98,8 @@ impl Stack {
             Ok(info) => info,
             Err(refused) => return *refused,
         };
-        let counted = self.config.metrics.begin(&info, arrival.at);
+        let counted =
+            self.config.metrics.begin(&info, arrival.request.uri().query().unwrap_or_default(), arrival.at);
         let (head, body) = arrival.request.into_parts();
         let body = RequestBody::Incoming(Upload::new(body));
         let long_running = info.is_long_running();

@@ -9,6 +9,7 @@ pub mod field;
 pub mod fields;
 pub mod gvk;
 pub mod labels;
+pub mod metrics;
 pub mod names;
 pub mod node_identity;
 pub mod object;

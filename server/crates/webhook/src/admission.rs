@@ -8,6 +8,7 @@ use apiwright_storage::{Error, Storage};
 
 use crate::client::Clients;
 use crate::configurations::Configurations;
+use crate::figures::Figures;
 use crate::mutating::MutatingAdmissionWebhook;
 use crate::validating::ValidatingAdmissionWebhook;
 
@@ -15,6 +16,7 @@ use crate::validating::ValidatingAdmissionWebhook;
 pub struct AdmissionWebhooks {
     mutating: Arc<Configurations>,
     validating: Arc<Configurations>,
+    figures: Arc<Figures>,
 }
 
 impl AdmissionWebhooks {
@@ -24,6 +26,7 @@ impl AdmissionWebhooks {
         Self {
             mutating: configurations("mutatingwebhookconfigurations"),
             validating: configurations("validatingwebhookconfigurations"),
+            figures: Arc::default(),
         }
     }
 
@@ -34,13 +37,20 @@ impl AdmissionWebhooks {
                 configurations: Arc::clone(&self.mutating),
                 objects: objects.clone(),
                 authorizer: Arc::clone(authorizer),
+                figures: Arc::clone(&self.figures),
             }),
             Arc::new(ValidatingAdmissionWebhook {
                 configurations: Arc::clone(&self.validating),
                 objects: objects.clone(),
                 authorizer: Arc::clone(authorizer),
+                figures: Arc::clone(&self.figures),
             }),
         ]
+    }
+
+    /// Appends how long calls took, in Prometheus' text format.
+    pub fn render_metrics(&self, out: &mut String) {
+        self.figures.render(out);
     }
 
     /// Reads the configurations, then follows storage until the drain begins.

@@ -13,6 +13,7 @@ pub mod caller;
 mod client;
 mod conditions;
 mod configurations;
+mod figures;
 mod hook;
 mod kubeconfig;
 mod mutating;

@@ -2,6 +2,7 @@
 //! each sees what those before made of the object.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use apiwright_admission::matching::Matched;
 use apiwright_admission::{Attributes, Objects, Plugin, Wanted};
@@ -17,6 +18,7 @@ use crate::call::{self, Refusal};
 use crate::client::quoted;
 use crate::conditions;
 use crate::configurations::Configurations;
+use crate::figures::Figures;
 use crate::hook::Hook;
 use crate::validating::{concerns, converted, not_ready};
 
@@ -27,6 +29,7 @@ pub(crate) struct MutatingAdmissionWebhook {
     pub(crate) configurations: Arc<Configurations>,
     pub(crate) objects: Objects,
     pub(crate) authorizer: Arc<dyn Authorizer>,
+    pub(crate) figures: Arc<Figures>,
 }
 
 impl MutatingAdmissionWebhook {
@@ -51,13 +54,22 @@ impl MutatingAdmissionWebhook {
             }
             any = true;
             let place = Place { round: usize::from(turns.is_second()), at };
+            let begun = Instant::now();
             let outcome = call_one(hook, request, matched, object.as_deref_mut(), old, place).await;
             let changed = *outcome.as_ref().unwrap_or(&false);
             note_mutation(hook, request, changed, place);
             turns.called(NAME, &hook.id, changed, hook.again);
-            if let Err(refusal) = outcome {
-                call::decide(hook, request, refusal, &place.key("failed-open.mutation"))?;
+            let failed = outcome.is_err();
+            let decided = match outcome {
+                Ok(_) => Ok(()),
+                Err(refusal) => call::decide(hook, request, refusal, &place.key("failed-open.mutation")),
+            };
+            let operation = request.operation.as_str();
+            self.figures.count(&hook.name, operation, decided.is_err(), "admit", begun);
+            if failed && decided.is_ok() {
+                self.figures.count_passed_over(&hook.name, "admit");
             }
+            decided?;
         }
         if any {
             turns.end(NAME, object.as_deref());

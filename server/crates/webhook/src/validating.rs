@@ -2,6 +2,7 @@
 //! must allow it.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use apiwright_admission::matching::{Converted, Matched, is_exempt};
 use apiwright_admission::{Attributes, Objects, Plugin};
@@ -16,6 +17,7 @@ use futures::stream::FuturesUnordered;
 use crate::call::{self, Refusal};
 use crate::conditions;
 use crate::configurations::Configurations;
+use crate::figures::Figures;
 use crate::hook::Hook;
 
 /// The plugin.
@@ -23,6 +25,7 @@ pub(crate) struct ValidatingAdmissionWebhook {
     pub(crate) configurations: Arc<Configurations>,
     pub(crate) objects: Objects,
     pub(crate) authorizer: Arc<dyn Authorizer>,
+    pub(crate) figures: Arc<Figures>,
 }
 
 impl ValidatingAdmissionWebhook {
@@ -35,7 +38,7 @@ impl ValidatingAdmissionWebhook {
             {
                 let place =
                     format!("failed-open.validating.webhook.admission.k8s.io/round_0_index_{}", calls.len());
-                calls.push(ask_one(hook, request, matched, (object, old), place));
+                calls.push(self.ask_one(hook, request, matched, (object, old), place));
             }
         }
         let mut first = Ok(());
@@ -44,23 +47,31 @@ impl ValidatingAdmissionWebhook {
         }
         first
     }
-}
 
-async fn ask_one(
-    hook: &Hook,
-    request: &Attributes<'_>,
-    matched: Matched<'_>,
-    (object, old): (Option<&Value>, Option<&Value>),
-    place: String,
-) -> Result<()> {
-    let converted = converted(request, matched, object, old).await?;
-    let objects = converted.objects(object, old).into();
-    let outcome = match call::ask(hook, request, matched, objects, false).await {
-        Ok(answer) if answer.allowed => return Ok(()),
-        Ok(mut answer) => Refusal::Refused(answer.denial(&hook.name)),
-        Err(refusal) => refusal,
-    };
-    call::decide(hook, request, outcome, &place)
+    async fn ask_one(
+        &self,
+        hook: &Hook,
+        request: &Attributes<'_>,
+        matched: Matched<'_>,
+        (object, old): (Option<&Value>, Option<&Value>),
+        place: String,
+    ) -> Result<()> {
+        let converted = converted(request, matched, object, old).await?;
+        let objects = converted.objects(object, old).into();
+        let begun = Instant::now();
+        let outcome = match call::ask(hook, request, matched, objects, false).await {
+            Ok(answer) if answer.allowed => None,
+            Ok(mut answer) => Some(Refusal::Refused(answer.denial(&hook.name))),
+            Err(refusal) => Some(refusal),
+        };
+        let failed = outcome.is_some();
+        let decided = outcome.map_or(Ok(()), |refusal| call::decide(hook, request, refusal, &place));
+        self.figures.count(&hook.name, request.operation.as_str(), decided.is_err(), "validating", begun);
+        if failed && decided.is_ok() {
+            self.figures.count_passed_over(&hook.name, "validating");
+        }
+        decided
+    }
 }
 
 /// The objects as a webhook wants them; that they cannot be had is our fault.

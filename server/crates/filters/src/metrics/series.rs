@@ -4,13 +4,20 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use apiwright_chain::RequestInfo;
+use apiwright_chain::{Query, RequestInfo};
+use apiwright_meta::metrics::{Bounds, Histogram, quoted};
 
 /// Upper bounds of the duration's buckets, in milliseconds; upstream's.
 const BUCKETS: [u64; 23] = [
     5, 25, 50, 100, 200, 400, 600, 800, 1000, 1250, 1500, 2000, 3000, 4000, 5000, 6000, 8000, 10_000, 15_000,
     20_000, 30_000, 45_000, 60_000,
 ];
+
+/// Upper bounds of the sizes' buckets, in bytes; upstream's.
+static SIZES: Bounds<7> = Bounds {
+    values: [1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000],
+    scale: 1.0,
+};
 
 /// The codes that are told apart; anything else counts as the last.
 const CODES: [u16; 25] = [
@@ -31,6 +38,7 @@ pub(super) struct Labels<'a> {
     resource: &'a str,
     subresource: &'a str,
     scope: &'a str,
+    dry_run: &'a str,
 }
 
 /// [`Labels`] that stay.
@@ -42,6 +50,7 @@ pub(super) struct OwnedLabels {
     subresource: String,
     verb: String,
     scope: String,
+    dry_run: String,
 }
 
 /// The numbers of a kind.
@@ -51,13 +60,16 @@ pub(super) struct Series {
     codes: [AtomicU64; CODES.len() + 1],
     buckets: [AtomicU64; BUCKETS.len() + 1],
     nanoseconds: AtomicU64,
+    sizes: Histogram<7>,
 }
 
 impl<'a> Labels<'a> {
-    pub(super) fn of(info: &'a RequestInfo) -> Self {
+    /// Of a request, with its query as it came.
+    pub(super) fn of(info: &'a RequestInfo, query: &str) -> Self {
+        let dry_run = dry_run(query);
         if !info.is_resource {
             let subresource = PATHS.iter().find(|&&path| path == info.path).copied().unwrap_or_default();
-            return Self { verb: verb(&info.verb), subresource, ..Self::default() };
+            return Self { verb: verb(&info.verb), subresource, dry_run, ..Self::default() };
         }
         let scope = match (info.name.as_str(), info.namespace.as_str()) {
             _ if info.verb == "create" => "resource",
@@ -72,7 +84,21 @@ impl<'a> Labels<'a> {
             resource: &info.resource,
             subresource: &info.subresource,
             scope,
+            dry_run,
         }
+    }
+}
+
+/// What is to be done without doing it; hardly anybody asks for that.
+fn dry_run(query: &str) -> &'static str {
+    if !query.contains("dryRun") {
+        return "";
+    }
+    let query = Query::parse(query);
+    match query.all("dryRun").all(|value| value == "All") {
+        _ if query.all("dryRun").next().is_none() => "",
+        true => "All",
+        false => "invalid",
     }
 }
 
@@ -104,6 +130,7 @@ impl OwnedLabels {
             resource: &self.resource,
             subresource: &self.subresource,
             scope: &self.scope,
+            dry_run: &self.dry_run,
         }
     }
 }
@@ -118,7 +145,9 @@ impl Series {
                 subresource: labels.subresource.into(),
                 verb: labels.verb.into(),
                 scope: labels.scope.into(),
+                dry_run: labels.dry_run.into(),
             },
+            sizes: Histogram::new(&SIZES),
             long_running: AtomicI64::new(0),
             codes: std::array::from_fn(|_| AtomicU64::new(0)),
             buckets: std::array::from_fn(|_| AtomicU64::new(0)),
@@ -137,12 +166,23 @@ impl Series {
         self.nanoseconds.fetch_add(took.as_nanos() as u64, Ordering::Relaxed);
     }
 
+    /// The size of an answer; only those of reads are told.
+    pub(super) fn count_size(&self, bytes: u64) {
+        if matches!(self.labels.verb.as_str(), "GET" | "LIST") {
+            self.sizes.observe(bytes);
+        }
+    }
+
+    pub(super) fn render_sizes(&self, out: &mut String) {
+        self.sizes.render(out, "apiserver_response_sizes", &self.text(""));
+    }
+
     pub(super) fn render_totals(&self, out: &mut String) {
         for (at, count) in self.codes.iter().enumerate() {
             let count = count.load(Ordering::Relaxed);
             if count > 0 {
                 let code = CODES.get(at).copied().unwrap_or_default();
-                let labels = self.text("dry_run=\"\",");
+                let labels = self.text(&format!("dry_run=\"{}\",", self.labels.dry_run));
                 let _ = writeln!(out, "apiserver_request_total{{code=\"{code}\",{labels}}} {count}");
             }
         }
@@ -154,7 +194,7 @@ impl Series {
         if total == 0 {
             return;
         }
-        let labels = self.text("dry_run=\"\",");
+        let labels = self.text(&format!("dry_run=\"{}\",", self.labels.dry_run));
         let mut below = 0;
         for (bound, count) in BUCKETS.iter().zip(&counts) {
             below += count;
@@ -176,7 +216,7 @@ impl Series {
     }
 
     fn text(&self, dry_run: &str) -> String {
-        let OwnedLabels { group, version, resource, subresource, verb, scope } = &self.labels;
+        let OwnedLabels { group, version, resource, subresource, verb, scope, .. } = &self.labels;
         format!(
             "component=\"apiserver\",{dry_run}group={},resource={},scope=\"{scope}\",subresource={},verb=\"{verb}\",version={}",
             quoted(group),
@@ -185,9 +225,4 @@ impl Series {
             quoted(version)
         )
     }
-}
-
-/// As Prometheus wants a label's value.
-fn quoted(value: &str) -> String {
-    format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
 }
