@@ -85,7 +85,7 @@ impl Controller for Aggregation {
         if !rules.is_empty() {
             config.push("rules", rules);
         }
-        let written = self.writer.apply(&self.roles.store, ("", key), &config.into()).await;
+        let written = self.writer.apply(&self.roles.store, ("", key), "", &config.into()).await;
         look_up::unless(written, Reason::NotFound).map(|()| Next::Done)
     }
 

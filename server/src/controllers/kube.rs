@@ -6,6 +6,7 @@ use apiwright_controllers::Identity;
 
 use super::certificates::{Approving, Cleaner, Signing};
 use super::cluster_roles::Aggregation;
+use super::flow_schema_status::{self as of_flow_schemas, FlowSchemaStatus};
 use super::garbage_collector::GarbageCollector;
 use super::identity_leases::IdentityLeases;
 use super::kubernetes_endpoints::KubernetesEndpoints;
@@ -24,8 +25,8 @@ use crate::generated::controllers::{
     certificatesigningrequest_approving_controller as approving,
     certificatesigningrequest_cleaner_controller as cleaner,
     certificatesigningrequest_signing_controller as signing, clusterrole_aggregation_controller,
-    garbage_collector_controller, identity_lease_cleanup, kubernetes_endpoints, kubernetes_service,
-    namespace_controller, persistentvolume_protection_controller as volumes,
+    flow_schema_status, garbage_collector_controller, identity_lease_cleanup, kubernetes_endpoints,
+    kubernetes_service, namespace_controller, persistentvolume_protection_controller as volumes,
     persistentvolumeclaim_protection_controller as claims, root_ca_certificate_publisher_controller,
     serviceaccount_controller, ttl_controller, validatingadmissionpolicy_status_controller,
     volumeattributesclass_protection_controller as classes,
@@ -101,6 +102,7 @@ pub(super) fn add(assembly: &mut Assembly<'_>) -> Result<(), String> {
     }
     endpoints(assembly)?;
     volumes_and_claims(assembly)?;
+    flow_schemas(assembly)?;
     let group = "admissionregistration.k8s.io";
     if let Some(policies) = assembly.parts.stores.get(group, "v1", "validatingadmissionpolicies") {
         assembly.add(&validatingadmissionpolicy_status_controller::SPEC, |parts, _| {
@@ -139,6 +141,20 @@ fn endpoints(assembly: &mut Assembly<'_>) -> Result<(), String> {
     if let Some(queue) = queue {
         membership.feed(queue);
     }
+    Ok(())
+}
+
+/// What is told of flow schemas.
+fn flow_schemas(assembly: &mut Assembly<'_>) -> Result<(), String> {
+    let store = |plural| assembly.parts.stores.get("flowcontrol.apiserver.k8s.io", "v1", plural);
+    let (Some(schemas), Some(levels)) = (store("flowschemas"), store("prioritylevelconfigurations")) else {
+        return Ok(());
+    };
+    assembly.add(&flow_schema_status::SPEC, |parts, informers| {
+        let writer = parts.writer(of_flow_schemas::IDENTITY);
+        let schemas = informers.cache(&schemas);
+        Ok(flow_schema_status::Reconciler(FlowSchemaStatus { schemas, levels, writer }))
+    })?;
     Ok(())
 }
 

@@ -4,6 +4,7 @@ pub mod aggregation;
 pub mod certificates;
 mod cluster_roles;
 mod events;
+mod flow_schema_status;
 mod garbage_collector;
 mod identity_leases;
 mod kube;

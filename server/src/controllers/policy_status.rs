@@ -42,26 +42,22 @@ impl Controller for PolicyStatus {
     async fn check(&self, key: &str, observed: Option<Value>) -> Result<Next> {
         let Some(policy) = observed else { return Ok(Next::Done) };
         let found = warnings(&policy, self);
-        let told = self.writer.update(&self.policies, ("", key), "status", |policy_now| {
-            // Another generation will be looked at by itself.
-            if object::generation(policy_now) != object::generation(&policy) {
-                return Ok(());
-            }
-            let Some(now) = policy_now.as_object_mut() else { return Ok(()) };
-            let status = now.object("status");
-            status.insert("observedGeneration", object::generation(&policy));
-            let all = found.iter().map(|one| {
-                Object::from_iter([("fieldRef", one.field.as_str()), ("warning", one.text.as_str())]).into()
-            });
-            let all: Vec<Value> = all.collect();
-            let mut checking = Object::new();
-            if !all.is_empty() {
-                checking.push("expressionWarnings", all);
-            }
-            status.insert("typeChecking", checking);
-            Ok(())
+        let all = found.iter().map(|one| {
+            Object::from_iter([("fieldRef", one.field.as_str()), ("warning", one.text.as_str())]).into()
         });
-        look_up::unless(told.await, Reason::NotFound).map(|()| Next::Done)
+        let all: Vec<Value> = all.collect();
+        let mut checking = Object::new();
+        if !all.is_empty() {
+            checking.push("expressionWarnings", all);
+        }
+        let mut status = Object::from_iter([("observedGeneration", object::generation(&policy))]);
+        status.push("typeChecking", checking);
+        let mut config = Object::from_iter([("apiVersion", self.policies.resource.api_version())]);
+        config.push("kind", "ValidatingAdmissionPolicy");
+        config.push("metadata", Object::from_iter([("name", key)]));
+        config.push("status", status);
+        let told = self.writer.apply(&self.policies, ("", key), "status", &config.into()).await;
+        look_up::unless(told, Reason::NotFound).map(|()| Next::Done)
     }
 }
 

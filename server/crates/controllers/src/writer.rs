@@ -128,20 +128,28 @@ impl Writer {
         self.write(store, place, subresource, make).await
     }
 
-    /// Applies a configuration to an object that is there, taking over the fields that it names.
+    /// Applies a configuration to an object that is there, or to one of its subresources, taking over the fields that it
+    /// names.
     ///
     /// # Errors
     /// As [`Store::update`]; what is wrong with the configuration; what admission says.
-    pub async fn apply(&self, store: &Store, place: (&str, &str), config: &Value) -> Result<Arc<Entry>> {
+    pub async fn apply(
+        &self,
+        store: &Store,
+        place: (&str, &str),
+        subresource: &'static str,
+        config: &Value,
+    ) -> Result<Arc<Entry>> {
         let resource = &*store.resource;
         let make = |old: &Value| {
             let finish = |merged| settle(resource, merged, Source::Unstructured);
-            let (api_version, now, filter) = (resource.api_version(), time::now(), filter(resource, ""));
-            let request = self.request(&api_version, "", &now, &filter);
+            let (api_version, now, filter) =
+                (resource.api_version(), time::now(), filter(resource, subresource));
+            let request = self.request(&api_version, subresource, &now, &filter);
             let apply = Apply { request, kind: &resource.kind, force: true, finish: &finish };
             apply::apply(&resource.schema, Some(old), config, &apply)
         };
-        self.write(store, place, "", make).await
+        self.write(store, place, subresource, make).await
     }
 
     async fn write(
