@@ -212,7 +212,7 @@ fn mistakes_of_operators_get_one_line() {
     let cases: &[(&[&str], &str)] = &[
         (&["--secure-port", &port], &port),
         (&["--secure-port", &free, "--no-such-flag"], "--no-such-flag"),
-        (&["--secure-port", &free, "--oidc-issuer-url=https://x"], "--oidc-issuer-url"),
+        (&["--secure-port", &free, "--oidc-issuer-url=https://x"], "oidc-client-id"),
         (&["--secure-port", &free, "--tls-cert-file", &file, "--tls-private-key-file", &file], &file),
         (&["--secure-port", &free, "--token-auth-file", "/no/such/file"], "/no/such/file"),
         (&["--secure-port", &free, "--data-dir", &file], &file),
