@@ -370,6 +370,9 @@ mod tests {
         for (authorizers, expected) in table {
             assert_eq!(read(authorizers).unwrap_err(), expected, "{authorizers}");
         }
+        let twice = read("[]\nauthorizers: [{type: RBAC, name: rbac}]").unwrap_err();
+        let why = "failed to load AuthorizationConfiguration from file: strict decoding error: yaml: unmarshal errors:\n  line 4: key \"authorizers\" already set in map";
+        assert_eq!(twice, why);
         let other = AuthorizationConfiguration::read(b"apiVersion: v1\nkind: Pod\n").unwrap_err();
         assert!(other.contains("no kind \"Pod\" is registered for version \"v1\""), "{other}");
     }

@@ -9,7 +9,7 @@ const GROUP: &str = "apiserver.config.k8s.io";
 /// # Errors
 /// What it is instead.
 pub(super) fn decode(text: &[u8], kind: &str) -> Result<Value, String> {
-    let (object, duplicates) = yaml::decode(text).map_err(|why| why.to_string())?;
+    let (object, collisions) = yaml::decode(text).map_err(|why| why.to_string())?;
     let (version, its_kind) = (object.text_at(&["apiVersion"]), object.text_at(&["kind"]));
     if its_kind.is_empty() {
         return Err("Object 'Kind' is missing".into());
@@ -21,8 +21,10 @@ pub(super) fn decode(text: &[u8], kind: &str) -> Result<Value, String> {
             "no kind \"{its_kind}\" is registered for version \"{version}\"; this file is a {kind} of {GROUP}/v1"
         ));
     }
-    drop(duplicates);
-    Ok(object)
+    match collisions.strict_error() {
+        Some(why) => Err(format!("strict decoding error: {why}")),
+        None => Ok(object),
+    }
 }
 
 /// Finds faults while it reads.
