@@ -407,6 +407,38 @@ fn what_controllers_write_is_admitted_as_what_clients_write() {
 }
 
 #[test]
+fn quotas_say_what_is_used() {
+    if kubectl().is_none() {
+        return;
+    }
+    let server = Apiwright::start(&["--storage", "memory"]);
+    server.kubectl(&["create", "namespace", "small"]);
+    let authority = ["-n", "small", "get", "configmap", "kube-root-ca.crt"];
+    eventually("the authority", || server.run(&authority).is_ok_and(|out| out.status.success()));
+    server.kubectl(&["-n", "small", "create", "quota", "few", "--hard=configmaps=3,count/secrets=1,pods=1"]);
+    let said = || {
+        let path =
+            "jsonpath={.status.hard.configmaps}/{.status.used.configmaps} {.status.used['count/secrets']}";
+        server.kubectl(&["-n", "small", "get", "quota", "few", "-o", path])
+    };
+    eventually("what is there is counted", || said() == "3/1 0");
+    server.kubectl(&["-n", "small", "create", "configmap", "a"]);
+    server.kubectl(&["-n", "small", "create", "configmap", "b"]);
+    assert_eq!(said(), "3/3 0", "it is charged at once");
+    let refused = server.kubectl_fails(&["-n", "small", "create", "configmap", "c"]);
+    assert!(
+        refused.contains("exceeded quota: few, requested: configmaps=1, used: configmaps=3"),
+        "{refused}"
+    );
+    server.kubectl(&["-n", "small", "delete", "configmap", "a"]);
+    eventually("what went is not used", || said() == "3/2 0");
+    server.kubectl(&["-n", "small", "create", "configmap", "c"]);
+    let more = r#"{"spec":{"hard":{"configmaps":"5"}}}"#;
+    server.kubectl(&["-n", "small", "patch", "quota", "few", "--type=merge", "-p", more]);
+    eventually("there may be more", || said() == "5/3 0");
+}
+
+#[test]
 fn switched_off_they_leave_things_alone() {
     if kubectl().is_none() {
         return;

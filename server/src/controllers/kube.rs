@@ -14,12 +14,13 @@ use super::kubernetes_service::KubernetesService;
 use super::namespace::Namespaces;
 use super::node_ttl::NodeTtl;
 use super::policy_status::PolicyStatus;
+use super::quota::Quotas;
 use super::root_ca::RootCa;
 use super::service_account::DefaultAccounts;
 use super::volume_protection::{Claims, Classes, Volumes};
 use super::{
-    Assembly, cluster_roles, garbage_collector, namespace, node_ttl, policy_status, root_ca, service_account,
-    volume_protection,
+    Assembly, cluster_roles, garbage_collector, namespace, node_ttl, policy_status, quota, root_ca,
+    service_account, volume_protection,
 };
 use crate::generated::controllers::{
     certificatesigningrequest_approving_controller as approving,
@@ -27,9 +28,9 @@ use crate::generated::controllers::{
     certificatesigningrequest_signing_controller as signing, clusterrole_aggregation_controller,
     flow_schema_status, garbage_collector_controller, identity_lease_cleanup, kubernetes_endpoints,
     kubernetes_service, namespace_controller, persistentvolume_protection_controller as volumes,
-    persistentvolumeclaim_protection_controller as claims, root_ca_certificate_publisher_controller,
-    serviceaccount_controller, ttl_controller, validatingadmissionpolicy_status_controller,
-    volumeattributesclass_protection_controller as classes,
+    persistentvolumeclaim_protection_controller as claims, resourcequota_controller,
+    root_ca_certificate_publisher_controller, serviceaccount_controller, ttl_controller,
+    validatingadmissionpolicy_status_controller, volumeattributesclass_protection_controller as classes,
 };
 
 /// Who approves, signs and cleans up certificates.
@@ -101,6 +102,12 @@ pub(super) fn add(assembly: &mut Assembly<'_>) -> Result<(), String> {
         })?;
     }
     endpoints(assembly)?;
+    if let Some(quotas) = assembly.parts.stores.get("", "v1", "resourcequotas") {
+        assembly.add(&resourcequota_controller::SPEC, |parts, _| {
+            let (resources, writer) = (Arc::clone(&parts.resources), parts.writer(quota::IDENTITY));
+            Ok(resourcequota_controller::Reconciler(Quotas::new(quotas, resources, writer)))
+        })?;
+    }
     volumes_and_claims(assembly)?;
     flow_schemas(assembly)?;
     let group = "admissionregistration.k8s.io";

@@ -16,6 +16,7 @@ mod namespace;
 mod node_ttl;
 pub mod page;
 mod policy_status;
+mod quota;
 mod root_ca;
 mod service_account;
 mod volume_protection;

@@ -25,6 +25,6 @@ pub use forms::{Forms, OneForm};
 pub use objects::Objects;
 pub use permits::{Ask, Permits};
 pub use plugin::Plugin;
-pub use plugins::{Tolerations, built_in};
+pub use plugins::{Tolerations, built_in, quota};
 pub use reinvocation::Reinvocation;
 pub use warnings::Warnings;

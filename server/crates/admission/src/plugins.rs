@@ -27,6 +27,7 @@ mod taint_nodes_by_condition;
 pub(crate) mod values;
 
 pub use default_toleration_seconds::Tolerations;
+pub use resource_quota::observed as quota;
 
 /// Every plugin that is compiled in.
 pub fn built_in(

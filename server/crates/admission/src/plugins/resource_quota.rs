@@ -1,7 +1,7 @@
 //! `ResourceQuota`: counts what a namespace's objects use, and refuses what exceeds its quotas.
 //!
 //! Invariant: usage is charged before the object is stored, by compare and swap on the quota's
-//! status; the quota controller corrects what was charged for objects that failed afterwards.
+//! status; the quota controller ([`observed`]) corrects what was charged for objects that failed afterwards.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -22,6 +22,7 @@ use crate::plugin::Plugin;
 
 mod charge;
 mod evaluator;
+pub mod observed;
 mod pods;
 mod scopes;
 

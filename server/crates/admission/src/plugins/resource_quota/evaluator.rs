@@ -1,6 +1,7 @@
 //! What objects of a kind count as: their number under `count/…`, and what some kinds use besides.
 
 use apiwright_json::Value;
+use apiwright_meta::GroupResource;
 use apiwright_meta::quantity::{Format, Quantity};
 
 use super::pods;
@@ -25,16 +26,21 @@ pub(crate) enum Counted {
     Other,
 }
 
-const PLAIN: [&str; 4] = ["configmaps", "replicationcontrollers", "resourcequotas", "secrets"];
+pub(crate) const PLAIN: [&str; 4] = ["configmaps", "replicationcontrollers", "resourcequotas", "secrets"];
 const SERVICES: [&str; 3] = ["services", "services.nodeports", "services.loadbalancers"];
-const CLAIMS: &str = "persistentvolumeclaims";
+pub(crate) const CLAIMS: &str = "persistentvolumeclaims";
 const STORAGE: &str = "requests.storage";
 const OF_STORAGE_CLASS: &str = ".storageclass.storage.k8s.io/";
 
 impl Evaluator {
     /// Of a request's resource.
     pub(crate) fn of(request: &Attributes<'_>) -> Self {
-        let kind = match (&*request.resource.group, &*request.resource.plural) {
+        Self::new(&request.group_resource())
+    }
+
+    /// Of a resource.
+    pub(crate) fn new(resource: &GroupResource) -> Self {
+        let kind = match (&*resource.group, &*resource.resource) {
             ("", "pods") => Counted::Pods,
             ("", "services") => Counted::Services,
             ("", CLAIMS) => Counted::Claims,
@@ -43,7 +49,7 @@ impl Evaluator {
             }
             _ => Counted::Other,
         };
-        Self { kind, count: format!("count/{}", request.group_resource()) }
+        Self { kind, count: format!("count/{resource}") }
     }
 
     /// Whether a request can change what is used.
