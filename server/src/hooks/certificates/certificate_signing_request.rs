@@ -38,7 +38,12 @@ impl Hooks for CertificateSigningRequest {
                 }
                 stamp(status, old);
             }
-            _ => stamp(object.object("status"), old),
+            _ => {
+                let status = object.object("status");
+                keep(status, old, "Approved");
+                keep(status, old, "Denied");
+                stamp(status, old);
+            }
         }
     }
 
@@ -92,6 +97,18 @@ fn sign(spec: &mut Object, user: &Writer) {
     }
 }
 
+/// A decision is not the status's to change: conditions of its type stay as they were, unless there are more or
+/// fewer of them, which is a fault.
+fn keep(status: &mut Object, old: &Value, decision: &str) {
+    let is_one = |condition: &&Value| condition.text_at(&["type"]) == decision;
+    let before: Vec<&Value> = cells::items(old, &["status", "conditions"]).iter().filter(is_one).collect();
+    let Some(conditions) = status.get_mut("conditions").and_then(Value::as_array_mut) else { return };
+    if conditions.iter().filter(is_one).count() == before.len() {
+        let now = conditions.iter_mut().filter(|one| one.text_at(&["type"]) == decision);
+        now.zip(before).for_each(|(now, before)| now.clone_from(before));
+    }
+}
+
 /// Gives new conditions their times.
 fn stamp(status: &mut Object, old: &Value) {
     let before = cells::items(old, &["status", "conditions"]);
@@ -132,4 +149,28 @@ fn condition(object: &Value) -> String {
         text.push_str(",Issued");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decisions_stay() {
+        let parsed = |text: &str| apiwright_json::decode(text.as_bytes()).unwrap().0;
+        let old = parsed(r#"{"status":{"conditions":[{"type":"Approved","reason":"a"}]}}"#);
+        let table = [
+            (
+                r#"{"conditions":[{"type":"Failed"},{"type":"Approved","reason":"b"}]}"#,
+                r#"{"conditions":[{"type":"Failed"},{"type":"Approved","reason":"a"}]}"#,
+            ),
+            (r#"{"conditions":[{"type":"Failed"}]}"#, r#"{"conditions":[{"type":"Failed"}]}"#),
+            ("{}", "{}"),
+        ];
+        for (status, expected) in table {
+            let mut status = parsed(status);
+            keep(status.as_object_mut().unwrap(), &old, "Approved");
+            assert_eq!(status, parsed(expected));
+        }
+    }
 }
