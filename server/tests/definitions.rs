@@ -114,9 +114,9 @@ async fn many_definitions_are_no_burden() {
         document.ok().at(&["components", "schemas", &format!("com.example.many.v1.Thing{wanted}")]).is_some()
     );
     while established(&api).await < wanted {
-        assert!(began.elapsed() < Duration::from_secs(60), "not all are established");
+        assert!(began.elapsed() < Duration::from_mins(1), "not all are established");
     }
-    let (took, cost) = (began.elapsed(), busy(server.id()) - idle_before);
+    let (took, cost) = (began.elapsed(), busy(server.id()).saturating_sub(idle_before));
     let made = resident(server.id());
     // Whoever uses them makes the server compile them.
     for number in 1..=wanted {
@@ -130,7 +130,7 @@ async fn many_definitions_are_no_burden() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     let rest = busy(server.id());
     tokio::time::sleep(Duration::from_secs(3)).await;
-    let idle = busy(server.id()) - rest;
+    let idle = busy(server.id()).saturating_sub(rest);
     let each = |bytes: u64| (bytes.saturating_sub(empty) / wanted as u64) >> 10;
     println!(
         "{wanted} definitions of {PROPERTIES} properties: established and in discovery after {took:.1?}, {cost:.1?} of CPU \
@@ -225,11 +225,11 @@ async fn large_definitions_are_served() {
         )
     };
     assert_eq!(api.post(&path, &object("one", 5)).await.code, 201);
-    let first = began.elapsed() - created;
+    let first = began.elapsed().saturating_sub(created);
     let refused = api.post(&path, &object("two", 70000)).await;
     assert_eq!(refused.code, 422, "{}", refused.text());
     assert_eq!(api.get(&format!("/openapi/v3/apis/{GROUP}/v1")).await.code, 200);
-    let told = began.elapsed() - created - first;
+    let told = began.elapsed().saturating_sub(created + first);
     let grown = resident(server.id()).saturating_sub(empty) >> 10;
     println!(
         "{} KiB of schema: created in {created:.0?}, its first object in {first:.0?}, told of in {told:.0?}; {grown} KiB resident",
