@@ -223,11 +223,12 @@ impl Config {
         SocketAddr::new(ip, bound.port())
     }
 
-    /// The address that workloads on other machines reach this server at; `None` where they cannot.
+    /// The address that workloads are told for this server: as kube-apiserver, that of the interface to other
+    /// machines where it listens on all or on the loopback only. `None` where there is none.
     pub fn reachable(&self, bound: IpAddr) -> Option<IpAddr> {
         let ip = match self.flags.advertise_address {
             Some(ip) => Some(ip),
-            None if bound.is_unspecified() => outward(bound),
+            None if bound.is_unspecified() || bound.is_loopback() => outward(bound),
             None => Some(bound),
         };
         ip.filter(|ip| !ip.is_loopback() && !ip.is_unspecified())

@@ -383,7 +383,7 @@ fn membership(
         EndpointReconciler::MasterCount => Rule::Count(config.flags.apiserver_count),
     };
     let Some(ip) = config.reachable(address.ip()) else {
-        info!("only this machine can reach this server: the service kubernetes gets no endpoints");
+        info!("this machine has no way to others: the service kubernetes gets no endpoints");
         return None;
     };
     Some(Arc::new(Membership::new(Arc::clone(storage), (ip, address.port()), rule, is_shared)))
