@@ -16,7 +16,7 @@ use apiwright_registry::Store;
 use apiwright_registry::typed::{self, MicroTimestamp};
 use data_encoding::BASE32_NOPAD;
 use sha2::{Digest, Sha256};
-use tracing::debug;
+use tracing::warn;
 use uuid::Uuid;
 
 use crate::generated::typed::coordination_v1::Lease;
@@ -32,7 +32,7 @@ pub(crate) async fn keep(leases: Arc<Store>, mut drain: Drain) {
     let host = Host::of(&hostname());
     loop {
         if let Err(why) = host.renew(&leases).await {
-            debug!(lease = host.name, why = why.message, "cannot renew the identity lease");
+            warn!(lease = host.name, why = why.message, "cannot renew the identity lease");
         }
         tokio::select! {
             () = tokio::time::sleep(INTERVAL) => {}
@@ -112,7 +112,7 @@ mod tests {
         let mut text = Vec::new();
         apiwright_json::to_bytes(&written, &mut text);
         let want = format!(
-            r#"{{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{{"name":"{}","labels":{{"apiserver.kubernetes.io/identity":"kube-apiserver","kept":"yes","kubernetes.io/hostname":"node-1"}}}},"spec":{{"holderHost":"{}","leaseDurationSeconds":3600,"renewTime":"1970-01-01T00:00:01.000000Z"}}}}"#,
+            r#"{{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{{"name":"{}","labels":{{"apiserver.kubernetes.io/identity":"kube-apiserver","kept":"yes","kubernetes.io/hostname":"node-1"}}}},"spec":{{"holderIdentity":"{}","leaseDurationSeconds":3600,"renewTime":"1970-01-01T00:00:01.000000Z"}}}}"#,
             host.name, host.holder
         );
         assert_eq!(String::from_utf8(text).unwrap(), want);

@@ -155,7 +155,9 @@ async fn a_snapshot_moves_everything_to_another_directory() {
     assert!(done && said.starts_with("saved online.snapshot\nformat 1, revision "), "{said}");
     // Whoever may not read the path is refused, and leaves no file behind.
     let nobody = std::fs::read_to_string(home.path().join(".apiwright/kubeconfig")).expect("a file");
-    let nobody = nobody.replace("    client-certificate-data", "    client-nothing");
+    let nobody = nobody
+        .replace("    client-certificate-data", "    nothing")
+        .replace("    client-key-data", "    nor-this");
     std::fs::write(home.path().join("nobody"), nobody).expect("a file");
     let (done, said) = run(&["snapshot", "save", "stolen", "--kubeconfig", "nobody"]);
     assert!(!done && said.contains("403 Forbidden") && said.contains("/apiwright/snapshot"), "{said}");

@@ -23,6 +23,25 @@ async fn it_says_one_line_and_ends_well() {
     assert!(status.success() && complaints.is_empty(), "{status} {complaints}");
 }
 
+/// A control plane's servers are counted by their leases.
+#[tokio::test(flavor = "multi_thread")]
+async fn it_keeps_an_identity_lease() {
+    const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases?labelSelector=\
+                          apiserver.kubernetes.io%2Fidentity%3Dkube-apiserver";
+    let home = TempDir::new().expect("a folder");
+    let server = Server::start(home.path(), &["--storage=memory"]);
+    let deadline = std::time::Instant::now() + Duration::from_secs(10);
+    loop {
+        let (code, text) = server.text(LEASES).await;
+        assert_eq!(code, 200, "{text}");
+        if text.contains(r#""name":"apiserver-"#) && text.contains(r#""leaseDurationSeconds":3600"#) {
+            break;
+        }
+        assert!(std::time::Instant::now() < deadline, "{text}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
 /// The checks that kube-apiserver's own tests, and operators' probes, ask for by name.
 #[tokio::test(flavor = "multi_thread")]
 async fn its_health_has_the_names_that_others_know() {

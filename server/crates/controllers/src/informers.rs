@@ -99,8 +99,10 @@ impl Informers {
     /// Tells what is there, then what happens, until the drain begins.
     pub async fn run(mut self, mut drain: Drain) {
         tokio::select! {
-            () = self.follow() => {}
+            // First: the storage closes with the drain, which is no complaint.
+            biased;
             () = drain.begun() => {}
+            () = self.follow() => {}
         }
     }
 

@@ -118,6 +118,10 @@ impl Writer {
     ) -> Result<Arc<Entry>> {
         let mut change = change;
         let make = |old: &Value| {
+            // Where an update may create, the registry asks for a new object.
+            if old.is_null() {
+                return Err(Status::not_found(&store.resource.group_resource(), place.1));
+            }
             let mut new = old.clone();
             change(&mut new)?;
             if new != *old {

@@ -71,14 +71,12 @@ pub(crate) async fn watch(
     Ok(respond::bytes(200, mime, Body::Stream(body.boxed())))
 }
 
-/// How long a watch lasts: as the client says, else once to twice the shortest, so that clients
-/// that began together do not come back together.
+/// How long a watch lasts: as the client says, a negative time being over at once, else once to twice the
+/// shortest, so that clients that began together do not come back together.
 fn timeout(seconds: Option<i64>, shortest: Duration) -> Duration {
-    if let Some(seconds) =
-        seconds.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0)
-    {
+    if let Some(seconds) = seconds.filter(|seconds| *seconds != 0) {
         // A client may ask for more than time can hold.
-        return Duration::from_secs(seconds.min(10 * 365 * 86_400));
+        return Duration::from_secs(u64::try_from(seconds).unwrap_or(0).min(10 * 365 * 86_400));
     }
     let random = RandomState::new().hash_one(Instant::now()) as f64 / u64::MAX as f64;
     shortest.mul_f64(1.0 + random)
@@ -128,7 +126,8 @@ mod tests {
     fn lasts_as_asked() {
         let shortest = Duration::from_mins(30);
         assert_eq!(timeout(Some(5), shortest), Duration::from_secs(5));
-        for seconds in [None, Some(0), Some(-1)] {
+        assert_eq!(timeout(Some(-5), shortest), Duration::ZERO);
+        for seconds in [None, Some(0)] {
             let lasts = timeout(seconds, shortest);
             assert!(lasts >= shortest && lasts <= 2 * shortest, "{lasts:?}");
         }

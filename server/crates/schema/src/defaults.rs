@@ -20,35 +20,69 @@ pub fn apply_defaults(ty: &Struct, value: &mut Value) {
 
 fn members(ty: &Struct, object: &mut Object) {
     let facts = Plan::of(ty);
-    for index in facts.defaults.iter().map(|index| usize::from(*index)) {
-        let field = &ty.fields[index];
-        let Some(default) = default(&field.node) else { continue };
-        match object.get_mut(&field.name) {
-            Some(value) if is_absent(field, value) => {
-                let set = literal(&field.node, default);
-                if !omission::omits(field, &set) {
-                    *value = set;
-                }
-            }
-            Some(_) => {}
-            None => {
-                let value = literal(&field.node, default);
-                if !omission::omits(field, &value) {
-                    insert(ty, object, index, value);
-                }
-            }
-        }
+    if !facts.defaults.is_empty() {
+        set_absent(ty, &facts.defaults, object);
     }
     if object.values().any(Value::is_null) {
         object
             .retain(|name, value| !value.is_null() || ty.field(name).is_none_or(|field| !is_dropped(field)));
     }
-    for index in facts.deep_defaults.iter().map(|index| usize::from(*index)) {
-        let field = &ty.fields[index];
-        if let Some(value) = object.get_mut(&field.name) {
-            descend(&field.node, value);
+    if facts.deep_defaults.is_empty() {
+        return;
+    }
+    for (name, value) in object.iter_mut() {
+        let index = ty.position(name).filter(|index| find(&facts.deep_defaults, *index).is_some());
+        if let Some(index) = index {
+            descend(&ty.fields[index].node, value);
         }
     }
+}
+
+/// Sets those of some fields, in their order, that are absent. One pass: types of custom resources may have
+/// thousands of them.
+fn set_absent(ty: &Struct, defaults: &[u16], object: &mut Object) {
+    let made = |field: &Field| {
+        let value = literal(&field.node, default(&field.node)?);
+        (!omission::omits(field, &value)).then_some(value)
+    };
+    let mut is_there = vec![false; defaults.len()];
+    for (name, value) in object.iter_mut() {
+        let Some(index) = ty.position(name) else { continue };
+        let Some(at) = find(defaults, index) else { continue };
+        is_there[at] = true;
+        let field = &ty.fields[index];
+        if is_absent(field, value)
+            && let Some(made) = made(field)
+        {
+            *value = made;
+        }
+    }
+    let absent = defaults.iter().zip(is_there).filter(|(_, is_there)| !is_there);
+    let mut absent = absent
+        .filter_map(|(index, _)| Some((usize::from(*index), made(&ty.fields[usize::from(*index)])?)))
+        .peekable();
+    if absent.peek().is_none() {
+        return;
+    }
+    let mut all = Object::with_capacity(object.len() + defaults.len());
+    for (name, value) in std::mem::take(object) {
+        let index = ty.position(&name);
+        while let Some((before, value)) =
+            absent.next_if(|(before, _)| index.is_some_and(|index| *before < index))
+        {
+            all.push(omission::name(&ty.fields[before].name), value);
+        }
+        all.push(name, value);
+    }
+    for (index, value) in absent {
+        all.push(omission::name(&ty.fields[index].name), value);
+    }
+    *object = all;
+}
+
+/// Where a field's index is in a sorted list of them.
+fn find(list: &[u16], index: usize) -> Option<usize> {
+    list.binary_search(&u16::try_from(index).ok()?).ok()
 }
 
 /// Whether null in this field is as good as absent: in custom resources it stays until here.
@@ -108,12 +142,6 @@ fn is_absent(field: &Field, value: &Value) -> bool {
     }
 }
 
-/// Puts a member where the order of the fields has it.
-fn insert(ty: &Struct, object: &mut Object, index: usize, value: Value) {
-    let at = object.keys().position(|name| ty.position(name).is_some_and(|position| position > index));
-    object.insert_at(at.unwrap_or(object.len()), omission::name(&ty.fields[index].name), value);
-}
-
 /// The value of a default. Short texts, by far the most of them, need no parser.
 fn literal(node: &Node, json: &Text) -> Value {
     let inner = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
@@ -165,6 +193,20 @@ mod tests {
         ] {
             assert_eq!(defaulted(&deployment, body), want);
         }
+    }
+
+    #[test]
+    fn thousands_of_defaults_are_set_in_one_pass() {
+        let name = |at: usize| format!("p{at:05}");
+        let names: Vec<String> = (0..20_000).map(name).collect();
+        let ty =
+            structure("x.v1.Wide", names.iter().map(|name| field(name, string()).fill("\"d\"")).collect());
+        let every_third = names.iter().step_by(3).map(|name| format!("\"{name}\":\"x\"")).collect::<Vec<_>>();
+        let began = std::time::Instant::now();
+        let all = defaulted(&ty, &format!("{{{}}}", every_third.join(",")));
+        assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+        let (kept, set) = (all.matches(":\"x\"").count(), all.matches(":\"d\"").count());
+        assert_eq!((kept, set), (every_third.len(), 20_000 - every_third.len()));
     }
 
     #[test]

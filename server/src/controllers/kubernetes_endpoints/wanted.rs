@@ -100,7 +100,10 @@ impl Wanted {
             endpoint.push("conditions", Object::from_iter([("ready", true)]));
             Value::from(endpoint)
         };
-        members.insert("endpoints", self.addresses.iter().map(endpoint).collect::<Vec<_>>());
+        // A list that became empty is stored as none, and is not written again and again.
+        if !self.addresses.is_empty() || members.get("endpoints").is_none_or(|there| !there.is_null()) {
+            members.insert("endpoints", self.addresses.iter().map(endpoint).collect::<Vec<_>>());
+        }
         members.insert("ports", ports);
     }
 
@@ -191,7 +194,9 @@ mod tests {
         let one = slice(&of("192.0.2.1"), 6443);
         let both = slice(&format!("{},{}", of("192.0.2.1"), of("192.0.2.2")), 6443);
         let (other, none) = (slice(&of("192.0.2.1"), 443), slice("", 6443));
-        let table: [(&[&str], bool, &str, &str); 4] = [
+        let stored_none = none.replace(r#""endpoints":[]"#, r#""endpoints":null"#);
+        let table: [(&[&str], bool, &str, &str); 5] = [
+            (&[], false, &stored_none, &stored_none),
             (&["192.0.2.1"], true, &other, &one),
             (&["192.0.2.1"], false, &other, &other),
             (&["192.0.2.2", "192.0.2.1"], false, &one, &both),
