@@ -210,7 +210,8 @@ pub async fn run(config: Config) -> Result<(), String> {
         placeholders,
         membership: membership.clone(),
     };
-    let running = controllers::start(controllers, drain.clone())?;
+    let started = controllers::start(controllers, drain.clone())?;
+    let running = started.running.clone();
     progress.reach(Stage::Controllers);
     page.set(running.clone());
     metrics.include(Arc::new(move |out: &mut String| running.render_metrics(out)));
@@ -240,6 +241,7 @@ pub async fn run(config: Config) -> Result<(), String> {
     if let Some(audit) = &config.audit {
         audit.flush();
     }
+    started.resigned().await;
     info!("drained; closing the store");
     storage.close().await.map_err(|why| format!("cannot close the store: {why}"))?;
     info!("closed");

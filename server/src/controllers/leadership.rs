@@ -9,6 +9,7 @@ use apiwright_chain::Drain;
 use apiwright_controllers::election::Election;
 use apiwright_controllers::{Lease, Standby};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use super::Assembly;
@@ -19,19 +20,23 @@ const MANAGER: &str = "kube-system/kube-controller-manager";
 /// The lease of ours.
 const OURS: &str = "apiwright-controllers";
 
-/// Follows both; gives whether they may run. Nobody asks where all of them are switched off.
-pub(super) fn follow(assembly: &mut Assembly<'_>, drain: &Drain) -> Result<watch::Receiver<bool>, String> {
+/// Follows both; gives whether they may run, and the election, which ends with the drain. Nobody asks where
+/// all of them are switched off.
+pub(super) fn follow(
+    assembly: &mut Assembly<'_>,
+    drain: &Drain,
+) -> Result<(watch::Receiver<bool>, Option<JoinHandle<()>>), String> {
     let (may_run, answer) = watch::channel(false);
     if !assembly.manages() {
-        return Ok(answer);
+        return Ok((answer, None));
     }
     let leases = assembly.parts.store("coordination.k8s.io", "v1", "leases")?;
     let (leads, leading) = watch::channel(!assembly.parts.is_shared);
-    if assembly.parts.is_shared {
+    let election = assembly.parts.is_shared.then(|| {
         let identity = format!("{}_{}", hostname(), Uuid::new_v4());
         let election = Election::new(Lease { store: leases.clone(), name: OURS }, identity);
-        tokio::spawn(election.run(leads.clone(), drain.clone()));
-    }
+        tokio::spawn(election.run(leads.clone(), drain.clone()))
+    });
     let standby = Standby::new(MANAGER);
     let (aside, stands_aside) = watch::channel(false);
     let informers = assembly.controllers.informers();
@@ -40,7 +45,7 @@ pub(super) fn follow(assembly: &mut Assembly<'_>, drain: &Drain) -> Result<watch
     tokio::spawn(standby.clone().run(aside));
     // The election ends before the workers do; they keep their answer until then.
     tokio::spawn(join(may_run, leading, standby, stands_aside, informed, leads, drain.clone()));
-    Ok(answer)
+    Ok((answer, election))
 }
 
 /// Leads, and does not stand aside, and knows whether it does.

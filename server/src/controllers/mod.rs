@@ -22,6 +22,7 @@ mod service_account;
 mod volume_protection;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use apiwright_admission::Admission;
 use apiwright_aggregator::Registration;
@@ -33,12 +34,17 @@ use apiwright_openapi::OpenApi;
 use apiwright_registry::Store;
 use apiwright_storage::Storage;
 
+use tokio::task::JoinHandle;
+
 use crate::bootstrap::Placeholders;
 use crate::chain::Stores;
 use crate::generated::{CONTROLLERS, catalogue};
 use aggregation::{Desired, Unavailable};
 use certificates::SigningAuthority;
 use kubernetes_endpoints::Membership;
+
+/// How long giving back the lease may take.
+const RESIGN_SECONDS_MAX: Duration = Duration::from_secs(5);
 
 /// What controllers work with.
 pub struct Parts {
@@ -76,17 +82,36 @@ pub struct Parts {
     pub membership: Option<Arc<Membership>>,
 }
 
+/// Controllers that run.
+pub struct Started {
+    /// What they do.
+    pub running: Running,
+    /// This server's part in the election of who runs those that run once.
+    election: Option<JoinHandle<()>>,
+}
+
+impl Started {
+    /// Returns once the drain has begun and others may lead, or after a while: before that, the storage has to
+    /// stay open.
+    pub async fn resigned(self) {
+        if let Some(election) = self.election {
+            // What it could not do in time ends by itself.
+            let _ = tokio::time::timeout(RESIGN_SECONDS_MAX, election).await;
+        }
+    }
+}
+
 /// Starts the controllers that are selected.
 ///
 /// # Errors
 /// Where what they need is not served.
-pub fn start(parts: Parts, drain: Drain) -> Result<Running, String> {
+pub fn start(parts: Parts, drain: Drain) -> Result<Started, String> {
     let informers = Informers::new(Arc::clone(&parts.storage), Arc::clone(&parts.resources));
     let mut assembly = Assembly { controllers: Controllers::new(informers), parts: &parts };
     kube::add(&mut assembly)?;
     aggregation::add(&mut assembly)?;
-    let may_lead = leadership::follow(&mut assembly, &drain)?;
-    Ok(assembly.controllers.start(may_lead, drain))
+    let (may_lead, election) = leadership::follow(&mut assembly, &drain)?;
+    Ok(Started { running: assembly.controllers.start(may_lead, drain), election })
 }
 
 struct Assembly<'a> {
