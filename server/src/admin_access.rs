@@ -102,7 +102,7 @@ mod tests {
     fn who_has_access() {
         let list: &[&str] = &["spec", "devices", "requests"];
         for (requests, expected) in [
-            (r#"[]"#, None),
+            ("[]", None),
             (r#"[{"name":"a","exactly":{"adminAccess":false}}]"#, None),
             (r#"[{"name":"a"},{"name":"b","exactly":{"adminAccess":true}}]"#, Some(1)),
             (r#"[{"name":"a","adminAccess":true}]"#, Some(0)),

@@ -186,7 +186,7 @@ async fn raw(server: &Server, bytes: &[u8]) -> String {
     let mut stream = server.raw(b"http/1.1").await;
     let _ = stream.write_all(bytes).await;
     let mut answer = Vec::new();
-    let mut piece = [0; 65536];
+    let mut piece = vec![0; 65536];
     while let Ok(Ok(count @ 1..)) =
         tokio::time::timeout(Duration::from_millis(700), stream.read(&mut piece)).await
     {
@@ -399,7 +399,7 @@ async fn bodies_are_no_bombs() {
     laughs.push_str("kind: ConfigMap\napiVersion: v1\nmetadata: {name: a}\n");
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     for _ in 0..4 {
-        gzip.write_all(&[b' '; 1 << 20]).expect("memory");
+        gzip.write_all(&vec![b' '; 1 << 20]).expect("memory");
     }
     let bomb = gzip.finish().expect("memory");
     // An envelope whose object nests, or says that it is longer than everything.

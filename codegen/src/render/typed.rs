@@ -75,12 +75,13 @@ impl<'a> Typed<'a> {
                 pub mod typed {
                     #(#modules)*
 
+                    /// Makes a struct's schema.
+                    #[cfg(test)]
+                    pub(crate) type Describe = fn(&mut ::schemars::SchemaGenerator) -> ::schemars::Schema;
+
                     /// Each struct's table, and its schema.
                     #[cfg(test)]
-                    pub(crate) static SCHEMAS: &[(
-                        &apiwright_schema::Struct,
-                        fn(&mut ::schemars::SchemaGenerator) -> ::schemars::Schema,
-                    )] = &[#(#schemas),*];
+                    pub(crate) static SCHEMAS: &[(&apiwright_schema::Struct, Describe)] = &[#(#schemas),*];
                 }
             }
         })

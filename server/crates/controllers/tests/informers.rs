@@ -156,7 +156,7 @@ async fn write(engine: &Arc<dyn Storage>, random: &mut Random, forgets: bool) ->
         let gone = matches!(change, Change::Delete);
         match engine.commit(Arc::clone(&key), expect, change).await.expect("it is written") {
             Outcome::Done { revision, .. } => {
-                written.push((key.to_string(), if gone { 0 } else { revision }))
+                written.push((key.to_string(), if gone { 0 } else { revision }));
             }
             Outcome::Mismatch { .. } => panic!("nobody else writes"),
         }
