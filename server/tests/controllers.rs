@@ -451,7 +451,10 @@ fn switched_off_they_leave_things_alone() {
         server.kubectl(&["get", "namespace", "still", "-o", "jsonpath={.status.phase}"]),
         "Terminating"
     );
-    assert_eq!(server.kubectl(&["get", "serviceaccounts,leases", "-A", "-o", "name"]), "");
+    assert_eq!(server.kubectl(&["get", "serviceaccounts", "-A", "-o", "name"]), "");
+    // The server's own identity is no controller's.
+    let leases = server.kubectl(&["get", "leases", "-A", "-o", "name"]);
+    assert!(leases.lines().all(|lease| lease.contains("/apiserver-")), "{leases}");
 }
 
 #[test]
