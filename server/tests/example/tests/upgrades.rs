@@ -6,17 +6,16 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rcgen::CertificateParams;
+use rustls::ClientConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, ServerConfig};
+use rustls::pki_types::{CertificateDer, ServerName};
 use support::{INSECURE, Main};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio_rustls::client::TlsStream;
-use tokio_rustls::{TlsAcceptor, TlsConnector, server};
+use tokio_rustls::{TlsConnector, server};
 
 const BASE: &str = "/apis/up.example/v1";
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -50,17 +49,7 @@ async fn head(stream: &mut (impl AsyncRead + Unpin)) -> (String, Vec<u8>) {
 
 /// A server that speaks whatever it is asked for, by path.
 async fn backend() -> (u16, mpsc::UnboundedReceiver<Seen>) {
-    let key = rcgen::KeyPair::generate().expect("a key");
-    let params = CertificateParams::new(vec!["x".to_owned()]).expect("names");
-    let certificate = params.self_signed(&key).expect("a certificate");
-    let private = PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
-    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .expect("protocols")
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate.der().clone()], private)
-        .expect("a configuration");
-    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let acceptor = support::acceptor();
     let listener = TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0))).await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
     let (tell, seen) = mpsc::unbounded_channel();

@@ -187,11 +187,8 @@ pub fn certificate(home: &TempDir, names: &[&str]) -> (KeyPair, String) {
     (pair, authority)
 }
 
-/// What a server that misbehaves answers to a path; nothing hangs up.
-pub type Manner = Arc<dyn Fn(&str) -> Option<(u16, &'static str, String)> + Send + Sync>;
-
-/// Starts a server with manners at a port (0 for any); it ends with the task.
-pub async fn misbehave(port: u16, delay: Duration, manner: Manner) -> (u16, tokio::task::JoinHandle<()>) {
+/// What backends do TLS with: a certificate that nobody signed, of its own.
+pub fn acceptor() -> TlsAcceptor {
     let key = rcgen::KeyPair::generate().expect("a key");
     let certificate = CertificateParams::new(vec!["x".to_owned()])
         .expect("names")
@@ -204,7 +201,15 @@ pub async fn misbehave(port: u16, delay: Duration, manner: Manner) -> (u16, toki
         .with_no_client_auth()
         .with_single_cert(vec![certificate.der().clone()], private)
         .expect("a configuration");
-    let acceptor = TlsAcceptor::from(Arc::new(config));
+    TlsAcceptor::from(Arc::new(config))
+}
+
+/// What a server that misbehaves answers to a path; nothing hangs up.
+pub type Manner = Arc<dyn Fn(&str) -> Option<(u16, &'static str, String)> + Send + Sync>;
+
+/// Starts a server with manners at a port (0 for any); it ends with the task.
+pub async fn misbehave(port: u16, delay: Duration, manner: Manner) -> (u16, tokio::task::JoinHandle<()>) {
+    let acceptor = acceptor();
     let listener =
         tokio::net::TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], port))).await.expect("a port");
     let port = listener.local_addr().expect("an address").port();
